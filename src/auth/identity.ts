@@ -6,6 +6,8 @@ export interface Account {
   readonly name: string;
   /** One or two keys, decoded; each signs. */
   readonly keys: readonly Buffer[];
+  /** The well-known development account, whose key everybody has: refused to callers from elsewhere. */
+  readonly loopbackOnly: boolean;
 }
 
 export type PublicAccess = 'blob' | 'container';

@@ -1,0 +1,24 @@
+/** What a service gives to the HTTP server: its routes, and the two things of its data that the edge must know. */
+import type { Need, ResourceAcl, ServiceLetter } from '../auth/identity.ts';
+import type { CorsRule } from '../rules/cors.ts';
+import type { AuthorizedExchange, Exchange, Reply } from './exchange.ts';
+
+export interface Route {
+  /** As in Microsoft's documentation: `Put Block List`. */
+  readonly operation: string;
+  readonly need: Need;
+  /** What is addressed, decoded: [], [container] or [container, blob]. */
+  readonly resource: readonly string[];
+  handle(exchange: AuthorizedExchange): Promise<Reply>;
+}
+
+export interface Door {
+  readonly service: ServiceLetter;
+  /** The operation that a request asks for; throws a StorageError where there is none. Reads no body and no record. */
+  route(exchange: Exchange): Route;
+  /** The ACL of the resource's container; null where there is no such container. */
+  loadAcl(account: string, resource: readonly string[]): Promise<ResourceAcl | null>;
+  loadCorsRules(account: string): Promise<readonly CorsRule[]>;
+  /** The version that serves requests which name none. */
+  loadDefaultVersion(account: string): Promise<string | null>;
+}
