@@ -1,6 +1,8 @@
 /** Who a request speaks for, what it may do, and what an operation needs: the words that auth and the doors share. */
 
-export type ServiceLetter = 'b' | 'q' | 't' | 'f';
+import type { PublicAccess } from '../rules/acl.ts';
+
+export type { AccessPolicy, PublicAccess, ResourceAcl, ServiceLetter } from '../rules/acl.ts';
 
 export interface Account {
   readonly name: string;
@@ -8,22 +10,6 @@ export interface Account {
   readonly keys: readonly Buffer[];
   /** The well-known development account, whose key everybody has: refused to callers from elsewhere. */
   readonly loopbackOnly: boolean;
-}
-
-export type PublicAccess = 'blob' | 'container';
-
-export interface AccessPolicy {
-  readonly id: string;
-  /** As given, in any of the accepted time formats; absent where the token must say it. */
-  readonly start?: string;
-  readonly expiry?: string;
-  readonly permission?: string;
-}
-
-/** What a container's (later a queue's, table's or share's) ACL says. */
-export interface ResourceAcl {
-  readonly publicAccess: PublicAccess | null;
-  readonly policies: readonly AccessPolicy[];
 }
 
 /** Headers of the answer that a SAS overrides (rscc, rscd, rsce, rscl, rsct). */

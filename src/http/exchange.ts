@@ -34,6 +34,8 @@ export interface Exchange {
   header(name: string): string | null;
   /** Every request header, names in lower case, in the order sent; repeated ones stand repeated. */
   readonly rawHeaders: readonly (readonly [name: string, value: string])[];
+  /** The headers whose names start with this (in lower case), names as the client wrote them: metadata keeps its case. */
+  headersWithPrefix(prefix: string): readonly (readonly [name: string, value: string])[];
   /** The protocol version that this request is served as. */
   readonly version: string;
   readonly requestId: string;

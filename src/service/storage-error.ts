@@ -32,5 +32,9 @@ export const missingHeader = (name: string): StorageError =>
 
 export const invalidQuery = (name: string, value: string, reason?: string): StorageError =>
   new StorageError('InvalidQueryParameterValue', {
-    elements: { QueryParameterName: name, QueryParameterValue: value, ...(reason === undefined ? {} : { Reason: reason }) },
+    elements: {
+      QueryParameterName: name,
+      QueryParameterValue: value,
+      ...(reason === undefined ? {} : { Reason: reason }),
+    },
   });

@@ -1,0 +1,49 @@
+/** Whether an identity may do what an operation needs. Rows in order of precedence are in the test beside. */
+import { SINCE_BEARER_CHALLENGE } from '../rules/versions.ts';
+import { StorageError } from '../service/storage-error.ts';
+import type { Identity, Need, PublicAccess, ServiceLetter } from './identity.ts';
+
+export interface AskedService {
+  readonly service: ServiceLetter;
+  readonly version: string;
+}
+
+/** The refusal, or null where the identity may. */
+export function refuseNeed(identity: Identity, need: Need, { service, version }: AskedService): StorageError | null {
+  switch (identity.kind) {
+    case 'owner':
+      return null;
+    case 'accountSas':
+      if (!identity.services.includes(service)) return new StorageError('AuthorizationServiceMismatch');
+      if (need.anyOf === '') return new StorageError('AuthorizationFailure');
+      if (!identity.resourceTypes.includes(need.resourceType)) {
+        return new StorageError('AuthorizationResourceTypeMismatch');
+      }
+      return refuseLetters(identity.permissions, need);
+    case 'serviceSas':
+      if (!need.serviceSas || need.anyOf === '') return new StorageError('AuthorizationFailure');
+      return refuseLetters(identity.permissions, need);
+    case 'anonymous':
+      return opens(identity.publicAccess, need.anonymous) ? null : refuseAnonymous(version);
+  }
+}
+
+/**
+ * Whether an identity has a permission letter that only some requests of an operation need: `w` to overwrite a blob
+ * with Put Blob, `t` to send tags or a condition on tags.
+ */
+export function hasPermission(identity: Identity, letter: string): boolean {
+  if (identity.kind === 'owner') return true;
+  return identity.kind !== 'anonymous' && identity.permissions.includes(letter);
+}
+
+const refuseLetters = (permissions: string, need: Need): StorageError | null =>
+  need.anyOf.split('').some((letter) => permissions.includes(letter))
+    ? null
+    : new StorageError('AuthorizationPermissionMismatch');
+
+const opens = (publicAccess: PublicAccess | null, needed: PublicAccess | null): boolean =>
+  publicAccess !== null && needed !== null && (publicAccess === 'container' || needed === 'blob');
+
+const refuseAnonymous = (version: string): StorageError =>
+  new StorageError(version >= SINCE_BEARER_CHALLENGE ? 'NoAuthenticationInformation' : 'ResourceNotFound');

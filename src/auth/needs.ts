@@ -1,0 +1,112 @@
+/**
+ * What each Blob operation needs, as the protocol tables it for account SAS, service SAS and anonymous callers.
+ * https://learn.microsoft.com/rest/api/storageservices/create-account-sas#blob-service
+ */
+import { SINCE_BREAK_BY_DELETE_PERMISSION } from '../rules/versions.ts';
+import type { Need } from './identity.ts';
+
+const ANY_LETTER = 'racwdxyltfmeopiu';
+
+/** Operations on the service, and those on a container that only an account SAS can open. */
+const byAccountSas = (resourceType: Need['resourceType'], anyOf: string): Need => ({
+  resourceType,
+  anyOf,
+  serviceSas: false,
+  anonymous: null,
+});
+
+const byEitherSas = (resourceType: Need['resourceType'], anyOf: string): Need => ({
+  resourceType,
+  anyOf,
+  serviceSas: true,
+  anonymous: null,
+});
+
+const blobRead: Need = { ...byEitherSas('o', 'r'), anonymous: 'blob' };
+const blobReadPrivate = byEitherSas('o', 'r');
+/** With `c` alone nothing may be overwritten: that is known only once the blob is looked up. */
+const blobCreate = byEitherSas('o', 'cw');
+const blobWrite = byEitherSas('o', 'w');
+const blobAppend = byEitherSas('o', 'aw');
+const blobTags = byEitherSas('o', 't');
+const blobImmutability = byEitherSas('o', 'i');
+const containerRead: Need = { ...byAccountSas('c', 'r'), anonymous: 'container' };
+/** Who may change who may: nobody but the owner. */
+const ownerOnly = byAccountSas('c', '');
+
+export const blobNeeds = {
+  listContainers: byAccountSas('s', 'l'),
+  getServiceProperties: byAccountSas('s', 'r'),
+  setServiceProperties: byAccountSas('s', 'w'),
+  getServiceStats: byAccountSas('s', 'r'),
+  findBlobsByTags: byAccountSas('o', 'f'),
+  // Its parts are authorized one by one.
+  batch: byAccountSas('s', ANY_LETTER),
+
+  createContainer: byAccountSas('c', 'cw'),
+  getContainerProperties: containerRead,
+  getContainerMetadata: containerRead,
+  setContainerMetadata: byAccountSas('c', 'w'),
+  getContainerAcl: ownerOnly,
+  setContainerAcl: ownerOnly,
+  deleteContainer: byAccountSas('c', 'd'),
+  restoreContainer: byAccountSas('c', 'w'),
+  leaseContainer: byAccountSas('c', 'w'),
+  listBlobs: { ...byEitherSas('c', 'l'), anonymous: 'container' },
+  findBlobsByTagsInContainer: byEitherSas('o', 'f'),
+  batchInContainer: byEitherSas('c', ANY_LETTER),
+
+  getBlob: blobRead,
+  getBlobProperties: blobRead,
+  getBlobMetadata: blobRead,
+  getBlockList: blobRead,
+  getPageRanges: blobRead,
+  queryBlobContents: blobReadPrivate,
+  /** Of the blob that a copy reads. */
+  copySource: blobRead,
+
+  putBlob: blobCreate,
+  putBlobFromUrl: blobCreate,
+  copyBlob: blobCreate,
+  copyBlobFromUrl: blobCreate,
+  incrementalCopyBlob: blobCreate,
+  snapshotBlob: blobCreate,
+
+  putBlock: blobWrite,
+  putBlockFromUrl: blobWrite,
+  putBlockList: blobWrite,
+  putPage: blobWrite,
+  putPageFromUrl: blobWrite,
+  setBlobProperties: blobWrite,
+  setBlobMetadata: blobWrite,
+  setBlobTier: blobWrite,
+  setBlobExpiry: blobWrite,
+  abortCopyBlob: blobWrite,
+  undeleteBlob: blobWrite,
+  leaseBlob: blobWrite,
+  appendBlock: blobAppend,
+  appendBlockFromUrl: blobAppend,
+  sealAppendBlob: blobWrite,
+
+  deleteBlob: byEitherSas('o', 'd'),
+  deleteBlobVersion: byEitherSas('o', 'x'),
+  deleteBlobPermanently: byEitherSas('o', 'y'),
+
+  getBlobTags: blobTags,
+  setBlobTags: blobTags,
+  setImmutabilityPolicy: blobImmutability,
+  deleteImmutabilityPolicy: blobImmutability,
+  setLegalHold: blobImmutability,
+} as const satisfies Readonly<Record<string, Need>>;
+
+const lettersToBreakLease = (version: string): string => (version >= SINCE_BREAK_BY_DELETE_PERMISSION ? 'wd' : 'w');
+
+export const breakBlobLease = (version: string): Need => byEitherSas('o', lettersToBreakLease(version));
+
+export const breakContainerLease = (version: string): Need => byAccountSas('c', lettersToBreakLease(version));
+
+/** It can be asked of the account, of a container and of a blob, and every token that is good there will do. */
+export function getAccountInformation(resource: readonly string[]): Need {
+  if (resource.length === 0) return byAccountSas('s', ANY_LETTER);
+  return byEitherSas(resource.length === 1 ? 'c' : 'o', ANY_LETTER);
+}

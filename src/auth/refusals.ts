@@ -1,0 +1,12 @@
+/** The refusals of authentication. Each says to the developer what was wrong; none of them holds a secret. */
+import { StorageError } from '../service/storage-error.ts';
+
+export const authenticationFailed = (detail: string): StorageError =>
+  new StorageError('AuthenticationFailed', { elements: { AuthenticationErrorDetail: detail } });
+
+/** The string to sign holds only what the caller sent, and comparing it with one's own finds most mistakes. */
+export const signatureMismatch = (stringToSign: string): StorageError =>
+  authenticationFailed(`Signature did not match. String to sign used was ${stringToSign}`);
+
+export const invalidAuthenticationInfo = (detail: string): StorageError =>
+  new StorageError('InvalidAuthenticationInfo', { elements: { AuthenticationErrorDetail: detail } });

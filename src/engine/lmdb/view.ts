@@ -1,0 +1,170 @@
+/**
+ * What a reader sees: the durable and the volatile records, and for a Tip the groups of accepted commits on top,
+ * newest first. Immutable but for one thing: a Tip notes which group its reader has come to rest on.
+ */
+import { compareBytes } from '../../base/bytes.ts';
+import type { Item, OrderedMap } from '../../base/ordered-map.ts';
+import {
+  type Entry,
+  isVolatile,
+  type Key,
+  type KeyRange,
+  type RangeOptions,
+  type Tip,
+  VOLATILE_PREFIX,
+} from '../engine.ts';
+import type { Changes, Group } from './group.ts';
+import type { DurableView } from './lmdb-file.ts';
+
+/** A group as it stood at one moment: it may grow afterwards. */
+export interface Layer {
+  readonly group: Group;
+  readonly changes: Changes;
+}
+
+export class View implements Tip {
+  readonly #durable: DurableView;
+  readonly #volatile: OrderedMap<Entry>;
+  readonly #layers: readonly Layer[];
+  #restsOn: Group | null = null;
+  #closed = false;
+
+  /** The layers from the newest to the oldest. Takes a hold of the durable view, until it is closed. */
+  constructor(durable: DurableView, volatile: OrderedMap<Entry>, layers: readonly Layer[]) {
+    this.#durable = durable.hold();
+    this.#volatile = volatile;
+    this.#layers = layers;
+  }
+
+  async get(keys: readonly Key[]): Promise<(Entry | null)[]> {
+    this.#refuseClosed();
+    return keys.map((key) => this.#find(key));
+  }
+
+  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+    this.#refuseClosed();
+    const found: Entry[] = [];
+    if (limit <= 0) return found;
+    for (const entry of this.entries(range, reverse)) {
+      found.push(entry);
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  async settled(): Promise<void> {
+    if (this.#restsOn !== null) await this.#restsOn.outcome;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#durable.release();
+  }
+
+  /** The newest group that anything read so far comes from, deletions and absences included. */
+  get restsOn(): Group | null {
+    return this.#restsOn;
+  }
+
+  /** Whether the key has this version; null: whether it is absent. */
+  hasVersion(key: Key, version: number | null): boolean {
+    const change = this.#changeOf(key);
+    if (change !== undefined) return (change?.version ?? null) === version;
+    if (isVolatile(key)) return (this.#volatile.get(key)?.version ?? null) === version;
+    return this.#durable.versionOf(key) === version;
+  }
+
+  isEmpty(range: KeyRange): boolean {
+    for (const _ of this.entries(range, false)) return false;
+    return true;
+  }
+
+  /** Reads as far as it is asked to. */
+  *entries(range: KeyRange, reverse: boolean): Generator<Entry, void> {
+    if (compareBytes(range.from, range.to) >= 0) return;
+    const sources = this.#layers.map((layer) => this.#changesIn(layer, range, reverse));
+    const settled = this.#settledIn(range, reverse);
+    if (sources.length === 0) {
+      for (const { value } of settled) yield value;
+      return;
+    }
+    for (const { value } of newestOf([...sources, settled], reverse)) if (value !== null) yield value;
+  }
+
+  #find(key: Key): Entry | null {
+    const change = this.#changeOf(key);
+    if (change !== undefined) return change;
+    return isVolatile(key) ? (this.#volatile.get(key) ?? null) : this.#durable.get(key);
+  }
+
+  /** null: deleted; undefined: no accepted commit touches the key. */
+  #changeOf(key: Key): Entry | null | undefined {
+    for (const { group, changes } of this.#layers) {
+      const change = changes.get(key);
+      if (change !== undefined) {
+        this.#restOn(group);
+        return change;
+      }
+    }
+    return undefined;
+  }
+
+  *#changesIn({ group, changes }: Layer, range: KeyRange, reverse: boolean): Generator<Item<Entry | null>, void> {
+    for (const item of changes.items({ ...range, reverse })) {
+      this.#restOn(group);
+      yield item;
+    }
+  }
+
+  /** Volatile keys are contiguous, so a range is at most three stretches, one of them volatile. */
+  *#settledIn(range: KeyRange, reverse: boolean): Generator<Item<Entry>, void> {
+    const stretches = [
+      { from: range.from, to: least(range.to, VOLATILE_RANGE.from), volatile: false },
+      { from: greatest(range.from, VOLATILE_RANGE.from), to: least(range.to, VOLATILE_RANGE.to), volatile: true },
+      { from: greatest(range.from, VOLATILE_RANGE.to), to: range.to, volatile: false },
+    ];
+    for (const { from, to, volatile } of reverse ? stretches.toReversed() : stretches) {
+      if (compareBytes(from, to) >= 0) continue;
+      if (volatile) yield* this.#volatile.items({ from, to, reverse });
+      else for (const entry of this.#durable.entries({ from, to }, reverse)) yield { key: entry.key, value: entry };
+    }
+  }
+
+  #restOn(group: Group): void {
+    if (this.#restsOn === null || group.number > this.#restsOn.number) this.#restsOn = group;
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw new Error('this view is closed');
+  }
+}
+
+export const VOLATILE_RANGE: KeyRange = {
+  from: Uint8Array.of(VOLATILE_PREFIX),
+  to: Uint8Array.of(VOLATILE_PREFIX + 1),
+};
+
+const least = (a: Key, b: Key): Key => (compareBytes(a, b) <= 0 ? a : b);
+const greatest = (a: Key, b: Key): Key => (compareBytes(a, b) >= 0 ? a : b);
+
+/** One item for each key of these ordered sources, from the first source that has it. */
+function* newestOf<V>(sources: readonly Generator<Item<V>, void>[], reverse: boolean): Generator<Item<V>, void> {
+  const heads = sources.map((source) => source.next().value);
+  try {
+    for (;;) {
+      let first: Item<V> | undefined;
+      for (const head of heads) if (head && (!first || isBefore(head.key, first.key, reverse))) first = head;
+      if (!first) return;
+      yield first;
+      for (const [index, head] of heads.entries()) {
+        if (head && compareBytes(head.key, first.key) === 0) heads[index] = sources[index]?.next().value;
+      }
+    }
+  } finally {
+    for (const source of sources) source.return();
+  }
+}
+
+const isBefore = (a: Key, b: Key, reverse: boolean): boolean =>
+  reverse ? compareBytes(a, b) > 0 : compareBytes(a, b) < 0;

@@ -1,0 +1,190 @@
+/**
+ * Serializable transactions over any engine, optimistic: what a body reads is remembered as checks, what it writes is
+ * gathered, and both go out as one commit. When something that was read has changed meanwhile, the body runs again.
+ */
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { successor } from '../base/bytes.ts';
+import { OrderedMap } from '../base/ordered-map.ts';
+import {
+  type Check,
+  type Engine,
+  EngineUnavailable,
+  type Entry,
+  type Key,
+  type KeyRange,
+  type RangeOptions,
+  type Tip,
+  type Version,
+} from './engine.ts';
+
+/** One run of a body. Reads see the run's own writes. */
+export interface Transaction {
+  get(key: Key): Promise<Uint8Array | null>;
+  /** The values of these keys, in the order asked, for one round trip to the engine. */
+  getMany(keys: readonly Key[]): Promise<(Uint8Array | null)[]>;
+  /** The run's own writes stand among the entries with the version NOT_YET_WRITTEN. */
+  range(range: KeyRange, options: RangeOptions): Promise<Entry[]>;
+  isEmpty(range: KeyRange): Promise<boolean>;
+  put(key: Key, value: Uint8Array): void;
+  delete(key: Key): void;
+}
+
+/** No engine gives this version. */
+export const NOT_YET_WRITTEN: Version = 0;
+
+const ATTEMPTS_MAX = 100;
+/** Runs that lose to each other in step are taken apart by giving each a turn of the event loop of its own. */
+const IMMEDIATE_ATTEMPTS = 2;
+const TURN_ATTEMPTS = 10;
+const BACK_OFF_MAX_MS = 10;
+
+/**
+ * Runs `body` until it commits, and resolves with its result once that is durable. The body may run several times, so
+ * it touches nothing but its transaction. What it throws is rethrown once everything it read is durable. Throws
+ * EngineUnavailable when the store failed, or when others keep changing what the body reads.
+ */
+export async function transact<T>(engine: Engine, body: (tx: Transaction) => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const tip = engine.tip();
+    try {
+      const run = new Run(tip);
+      const result = await settledOnThrow(tip, () => body(run));
+      if (run.isReadOnly) {
+        await tip.settled();
+        return result;
+      }
+      if ((await engine.commit(run.batch())) === 'committed') return result;
+    } finally {
+      tip.close();
+    }
+    await backOff(attempt);
+  }
+  throw new EngineUnavailable(`gave up after ${ATTEMPTS_MAX} attempts: others kept changing the same records`);
+}
+
+/** A refusal must not rest on what a crash could undo. */
+async function settledOnThrow<T>(tip: Tip, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (thrown) {
+    await tip.settled();
+    throw thrown;
+  }
+}
+
+async function backOff(attempt: number): Promise<void> {
+  if (attempt < IMMEDIATE_ATTEMPTS) return;
+  if (attempt < TURN_ATTEMPTS) await turn();
+  else await delay(Math.random() * Math.min(2 ** (attempt - TURN_ATTEMPTS), BACK_OFF_MAX_MS));
+}
+
+class Run implements Transaction {
+  readonly #tip: Tip;
+  readonly #checks: Check[] = [];
+  /** null: deleted. */
+  #writes = OrderedMap.empty<Uint8Array | null>();
+
+  constructor(tip: Tip) {
+    this.#tip = tip;
+  }
+
+  async get(key: Key): Promise<Uint8Array | null> {
+    const [value] = await this.getMany([key]);
+    return value as Uint8Array | null;
+  }
+
+  async getMany(keys: readonly Key[]): Promise<(Uint8Array | null)[]> {
+    const own = keys.map((key) => this.#writes.get(key));
+    const asked = keys.filter((_, index) => own[index] === undefined);
+    const entries = asked.length === 0 ? [] : await this.#tip.get(asked);
+    for (const [index, key] of asked.entries()) this.#checks.push({ key, version: entries[index]?.version ?? null });
+    let next = 0;
+    return own.map((value) => (value === undefined ? (entries[next++]?.value ?? null) : value));
+  }
+
+  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+    const own = [...this.#writes.items({ ...range, reverse })];
+    // Each own write hides at most one stored entry.
+    const stored = await this.#tip.range(range, { limit: limit + own.length, reverse });
+    const merged = overlay(stored, own, reverse);
+    if (merged.length < limit) {
+      this.#checkCovered(range, stored, reverse);
+      return merged;
+    }
+    const found = merged.slice(0, limit);
+    const last = found.at(-1);
+    if (last !== undefined) this.#checkCovered(upTo(last.key, range, reverse), stored, reverse);
+    return found;
+  }
+
+  async isEmpty(range: KeyRange): Promise<boolean> {
+    return (await this.range(range, { limit: 1 })).length === 0;
+  }
+
+  put(key: Key, value: Uint8Array): void {
+    this.#writes = this.#writes.set(key, value);
+  }
+
+  delete(key: Key): void {
+    this.#writes = this.#writes.set(key, null);
+  }
+
+  get isReadOnly(): boolean {
+    return this.#writes.size === 0;
+  }
+
+  batch() {
+    const puts: { key: Key; value: Uint8Array }[] = [];
+    const deletes: Key[] = [];
+    for (const { key, value } of this.#writes.items()) {
+      if (value === null) deletes.push(key);
+      else puts.push({ key, value });
+    }
+    return { checks: this.#checks, puts, deletes };
+  }
+
+  /** Each stored entry in the covered part, and the emptiness of the gaps around them. */
+  #checkCovered(covered: KeyRange, stored: readonly Entry[], reverse: boolean): void {
+    let gapFrom = covered.from;
+    for (const { key, version } of reverse ? stored.toReversed() : stored) {
+      if (Buffer.compare(key, covered.from) < 0) continue;
+      if (Buffer.compare(key, covered.to) >= 0) break;
+      this.#checkEmpty(gapFrom, key);
+      this.#checks.push({ key, version });
+      gapFrom = successor(key);
+    }
+    this.#checkEmpty(gapFrom, covered.to);
+  }
+
+  #checkEmpty(from: Key, to: Key): void {
+    if (Buffer.compare(from, to) < 0) this.#checks.push({ empty: { from, to } });
+  }
+}
+
+/** The part of a range that was read when the reading stopped after this key. */
+function upTo(last: Key, { from, to }: KeyRange, reverse: boolean): KeyRange {
+  return reverse ? { from: last, to } : { from, to: successor(last) };
+}
+
+/** Stored entries with own writes laid over them; both in the order of reading. */
+function overlay(
+  stored: readonly Entry[],
+  own: readonly { key: Key; value: Uint8Array | null }[],
+  reverse: boolean,
+): Entry[] {
+  if (own.length === 0) return [...stored];
+  const merged: Entry[] = [];
+  let at = 0;
+  for (const { key, value } of own) {
+    for (; at < stored.length; at++) {
+      const entry = stored[at] as Entry;
+      const order = Buffer.compare(entry.key, key);
+      if (reverse ? order <= 0 : order >= 0) break;
+      merged.push(entry);
+    }
+    const hidden = stored[at];
+    if (hidden !== undefined && Buffer.compare(hidden.key, key) === 0) at++;
+    if (value !== null) merged.push({ key, version: NOT_YET_WRITTEN, value });
+  }
+  return merged.concat(stored.slice(at));
+}

@@ -1,0 +1,44 @@
+/** The Blob service as a door: routes in front, the two things of its data that the edge needs beside them. */
+import { findContainer, snapshotReader } from '../../service/blob/load.ts';
+import { getServiceProperties } from '../../service/service-properties.ts';
+import type { Storage } from '../../service/storage.ts';
+import type { Door, Route } from '../door.ts';
+import type { Exchange } from '../exchange.ts';
+import type { BlobResource } from './operation.ts';
+import { findOperation } from './routes.ts';
+
+const SERVICE = 'b';
+
+export function blobDoor(storage: Storage): Door {
+  return {
+    service: SERVICE,
+
+    route(exchange: Exchange): Route {
+      const { operation, resource } = findOperation(exchange);
+      return {
+        operation: operation.name,
+        need: typeof operation.need === 'function' ? operation.need(exchange) : operation.need,
+        resource: namesOf(resource),
+        handle: (authorized) => operation.handle(storage, authorized, resource),
+      };
+    },
+
+    async loadAcl(account, [container]) {
+      if (container === undefined) return null;
+      return storage.readers.inSnapshot((snapshot) => findContainer(snapshotReader(snapshot), { account, container }));
+    },
+
+    async loadCorsRules(account) {
+      return (await getServiceProperties(storage, account, SERVICE)).cors;
+    },
+
+    async loadDefaultVersion(account) {
+      return (await getServiceProperties(storage, account, SERVICE)).defaultServiceVersion;
+    },
+  };
+}
+
+function namesOf(resource: BlobResource): readonly string[] {
+  if (resource.kind === 'service') return [];
+  return resource.kind === 'container' ? [resource.container] : [resource.container, resource.blob];
+}

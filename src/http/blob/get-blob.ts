@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import { blobNeeds } from '../../auth/needs.ts';
+import { Crc64 } from '../../base/crc64.ts';
+import { parseRange } from '../../rules/range-header.ts';
+import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-blob.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import type { AuthorizedExchange, Reply } from '../exchange.ts';
+import type { Operation } from './operation.ts';
+import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { blobHeaders } from './response-headers.ts';
+
+const HASHED_RANGE_BYTES_MAX = 4 * 1024 * 1024;
+
+type RangeHash = 'md5' | 'crc64';
+
+export const getBlob: Operation = {
+  name: 'Get Blob',
+  need: blobNeeds.getBlob,
+  async handle(storage, exchange, resource) {
+    refuseFeaturesToCome(exchange);
+    const rangeText = exchange.header('x-ms-range') ?? exchange.header('range');
+    const range = rangeText === null ? null : parseRange(rangeText);
+    const rangeHash = parseRangeHash(exchange, range !== null);
+    const read = await get(storage, { ...parseBlobRequest(exchange, resource), range });
+    return rangeHash === null ? render(exchange, read) : renderHashed(exchange, read, rangeHash);
+  },
+};
+
+/** `x-ms-range-get-content-md5: true` or its CRC64 twin; not both, and only with a range. */
+function parseRangeHash(exchange: AuthorizedExchange, hasRange: boolean): RangeHash | null {
+  const wanted = (['md5', 'crc64'] as const).filter((kind) => isTrue(exchange, `x-ms-range-get-content-${kind}`));
+  const [kind] = wanted;
+  if (kind === undefined) return null;
+  if (wanted.length > 1 || !hasRange) throw invalidHeader(`x-ms-range-get-content-${kind}`, 'true');
+  return kind;
+}
+
+function isTrue(exchange: AuthorizedExchange, name: string): boolean {
+  const text = exchange.header(name);
+  if (text === null || text.toLowerCase() === 'false') return false;
+  if (text.toLowerCase() === 'true') return true;
+  throw invalidHeader(name, text);
+}
+
+function render(exchange: AuthorizedExchange, read: BlobReadWithBytes, rangeHashHeaders: string[] = []): Reply {
+  const { blob, slice, bytes, nowMs } = read;
+  const headers = blobHeaders(exchange, blob, nowMs);
+  const md5 = blob.headers.contentMd5;
+  headers.push('Content-Length', String(slice?.lengthBytes ?? blob.lengthBytes));
+  if (slice === null) {
+    if (md5 !== undefined) headers.push('Content-MD5', md5);
+    return { status: 200, headers, body: bytes };
+  }
+  const last = slice.offsetBytes + slice.lengthBytes - 1;
+  headers.push('Content-Range', `bytes ${slice.offsetBytes}-${last}/${blob.lengthBytes}`);
+  if (md5 !== undefined) headers.push('x-ms-blob-content-md5', md5);
+  headers.push(...rangeHashHeaders);
+  return { status: 206, headers, body: bytes };
+}
+
+async function renderHashed(exchange: AuthorizedExchange, read: BlobReadWithBytes, kind: RangeHash): Promise<Reply> {
+  if ((read.slice?.lengthBytes ?? 0) > HASHED_RANGE_BYTES_MAX) {
+    if (!(read.bytes instanceof Uint8Array)) await read.bytes[Symbol.asyncIterator]().return?.();
+    throw invalidHeader(`x-ms-range-get-content-${kind}`, 'true');
+  }
+  const bytes = await gather(read.bytes);
+  return render(exchange, { ...read, bytes }, kind === 'md5' ? md5Header(bytes) : crc64Header(bytes));
+}
+
+const md5Header = (bytes: Uint8Array): string[] => ['Content-MD5', hash('md5', bytes, 'base64')];
+
+function crc64Header(bytes: Uint8Array): string[] {
+  const crc64 = new Crc64();
+  crc64.update(bytes);
+  return ['x-ms-content-crc64', crc64.digest().toString('base64')];
+}
+
+async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  if (bytes instanceof Uint8Array) return bytes;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces);
+}

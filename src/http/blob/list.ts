@@ -1,0 +1,53 @@
+/** Query words that both listings share. */
+import { invalidQuery, StorageError } from '../../service/storage-error.ts';
+import type { Exchange } from '../exchange.ts';
+
+const RESULTS_MAX = 5_000;
+
+export function parseMaxResults(exchange: Exchange): number {
+  const text = exchange.target.query.get('maxresults');
+  if (text === null) return RESULTS_MAX;
+  if (!/^-?\d{1,10}$/.test(text)) throw invalidQuery('maxresults', text, 'Not a number.');
+  const asked = Number(text);
+  if (asked < 1) {
+    throw new StorageError('OutOfRangeQueryParameterValue', {
+      elements: {
+        QueryParameterName: 'maxresults',
+        QueryParameterValue: text,
+        MinimumAllowed: '1',
+        MaximumAllowed: String(RESULTS_MAX),
+      },
+    });
+  }
+  return Math.min(asked, RESULTS_MAX);
+}
+
+export function parseInclude(exchange: Exchange, known: ReadonlySet<string>): ReadonlySet<string> {
+  const text = exchange.target.query.get('include') ?? '';
+  const words = text
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter((word) => word !== '');
+  if (!words.every((word) => known.has(word))) throw invalidQuery('include', text);
+  return new Set(words);
+}
+
+/** A marker is the name to go on with, wrapped so that nobody builds on it and no character gets lost. */
+const MARKER_PREFIX = '1!';
+
+export const renderMarker = (next: string | null): string =>
+  next === null ? '' : MARKER_PREFIX + Buffer.from(next).toString('base64url');
+
+export function parseMarker(exchange: Exchange): string {
+  const text = exchange.target.query.get('marker');
+  if (text === null || text === '') return '';
+  const name = Buffer.from(text.slice(MARKER_PREFIX.length), 'base64url').toString();
+  if (!text.startsWith(MARKER_PREFIX) || renderMarker(name) !== text) throw invalidQuery('marker', text);
+  return name;
+}
+
+/** The account's URL, as the client addressed it. */
+export function serviceEndpoint(exchange: Exchange): string {
+  const { hostStyle, account } = exchange.target;
+  return hostStyle ? `${exchange.origin}/` : `${exchange.origin}/${account}/`;
+}

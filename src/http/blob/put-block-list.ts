@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import { blobNeeds } from '../../auth/needs.ts';
+import { Crc64 } from '../../base/crc64.ts';
+import { type BlockListEntry, blockIdLengthBytes, COMMITTED_BLOCK_COUNT_MAX } from '../../rules/block-list.ts';
+import { putBlockList as put } from '../../service/blob/put-block-list.ts';
+import { refuseHashMismatch } from '../../service/blob/take-body.ts';
+import { StorageError } from '../../service/storage-error.ts';
+import { readWhole, requireContentLength } from '../body.ts';
+import { parseXml, type XmlNode } from '../xml.ts';
+import type { Operation } from './operation.ts';
+import {
+  parseBlobHeaders,
+  parseBlobRequest,
+  parseBodyHashes,
+  parseMetadata,
+  parseTier,
+  refuseFeaturesToCome,
+} from './request-headers.ts';
+import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+
+/** 50,000 ids of 64 bytes in Base64, in elements, with room for white space. */
+const LIST_BYTES_MAX = 12 * 1024 * 1024;
+
+const KINDS: Readonly<Record<string, BlockListEntry['kind']>> = {
+  Committed: 'committed',
+  Uncommitted: 'uncommitted',
+  Latest: 'latest',
+};
+
+export const putBlockList: Operation = {
+  name: 'Put Block List',
+  need: blobNeeds.putBlockList,
+  async handle(storage, exchange, resource) {
+    refuseFeaturesToCome(exchange);
+    requireContentLength(exchange);
+    const given = parseBodyHashes(exchange);
+    const request = {
+      ...parseBlobRequest(exchange, resource),
+      headers: parseBlobHeaders(exchange, { plain: false }),
+      metadata: parseMetadata(exchange),
+      tier: parseTier(exchange),
+    };
+    const body = await readWhole(exchange, { maxBytes: LIST_BYTES_MAX });
+    const hashes = given.md5 === null ? { md5: null, crc64: crc64Of(body) } : { md5: md5Of(body), crc64: null };
+    refuseHashMismatch(given, hashes);
+    const written = await put(storage, { ...request, entries: parseEntries(parseXml(body)) });
+    return {
+      status: 201,
+      headers: [...etagHeaders(exchange, written), ...hashHeaders(hashes), ...SERVER_ENCRYPTED],
+    };
+  },
+};
+
+function parseEntries(root: XmlNode): BlockListEntry[] {
+  if (root.name !== 'BlockList') throw new StorageError('InvalidXmlDocument');
+  if (root.children.length > COMMITTED_BLOCK_COUNT_MAX) throw new StorageError('BlockListTooLong');
+  return root.children.map((node) => {
+    const kind = KINDS[node.name];
+    if (kind === undefined) {
+      throw new StorageError('InvalidXmlDocument', { elements: { Reason: `${node.name} is not known here.` } });
+    }
+    const id = node.text.trim();
+    if (blockIdLengthBytes(id) === null) throw new StorageError('InvalidBlockId');
+    return { kind, id };
+  });
+}
+
+const md5Of = (bytes: Uint8Array): Buffer => hash('md5', bytes, 'buffer');
+
+function crc64Of(bytes: Uint8Array): Buffer {
+  const crc64 = new Crc64();
+  crc64.update(bytes);
+  return crc64.digest();
+}

@@ -1,0 +1,205 @@
+/**
+ * Which Blob operation a request asks for. Azure decides by method, `restype`, `comp` and a few headers, so this is one
+ * closed list of them; names are judged here too, so that no operation ever sees an impossible one.
+ */
+import { blobNeeds } from '../../auth/needs.ts';
+import type { ErrorCode } from '../../rules/error-code.ts';
+import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
+import { invalidQuery, StorageError } from '../../service/storage-error.ts';
+import type { Exchange } from '../exchange.ts';
+import {
+  createContainer,
+  deleteContainer,
+  getContainerMetadata,
+  getContainerProperties,
+  setContainerMetadata,
+} from './container.ts';
+import { getContainerAcl, setContainerAcl } from './container-acl.ts';
+import { deleteBlob } from './delete-blob.ts';
+import { getBlob } from './get-blob.ts';
+import { getBlobMetadata, getBlobProperties } from './get-blob-properties.ts';
+import { getBlockList } from './get-block-list.ts';
+import { leaseBlob, leaseContainer } from './lease.ts';
+import { listBlobs } from './list-blobs.ts';
+import { listContainers } from './list-containers.ts';
+import type { BlobResource, Operation } from './operation.ts';
+import { putBlob } from './put-blob.ts';
+import { putBlock } from './put-block.ts';
+import { putBlockList } from './put-block-list.ts';
+import { notYet } from './request-headers.ts';
+import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
+import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
+
+/** An operation of the protocol that is still to come: known, authorized, and honestly refused. */
+const toCome = (name: string, need: Operation['need']): Operation => ({
+  name,
+  need,
+  async handle() {
+    throw notYet(name);
+  },
+});
+
+const SERVICE: Readonly<Record<string, Operation>> = {
+  'GET list': listContainers,
+  'GET properties': getServiceProperties,
+  'PUT properties': setServiceProperties,
+  'GET stats': getServiceStats,
+  'GET blobs': toCome('Find Blobs by Tags', blobNeeds.findBlobsByTags),
+  'POST batch': toCome('Blob Batch', blobNeeds.batch),
+  'POST userdelegationkey': toCome('Get User Delegation Key', blobNeeds.getServiceProperties),
+};
+
+const CONTAINER: Readonly<Record<string, Operation>> = {
+  'PUT ': createContainer,
+  'GET ': getContainerProperties,
+  'HEAD ': getContainerProperties,
+  'DELETE ': deleteContainer,
+  'GET metadata': getContainerMetadata,
+  'HEAD metadata': getContainerMetadata,
+  'PUT metadata': setContainerMetadata,
+  'GET acl': getContainerAcl,
+  'HEAD acl': getContainerAcl,
+  'PUT acl': setContainerAcl,
+  'PUT lease': leaseContainer,
+  'GET list': listBlobs,
+  'PUT undelete': toCome('Restore Container', blobNeeds.restoreContainer),
+  'GET blobs': toCome('Find Blobs by Tags in Container', blobNeeds.findBlobsByTagsInContainer),
+  'POST batch': toCome('Blob Batch', blobNeeds.batchInContainer),
+};
+
+const BLOB: Readonly<Record<string, Operation>> = {
+  'PUT ': putBlob,
+  'GET ': getBlob,
+  'HEAD ': getBlobProperties,
+  'DELETE ': deleteBlob,
+  'GET metadata': getBlobMetadata,
+  'HEAD metadata': getBlobMetadata,
+  'PUT metadata': setBlobMetadata,
+  'PUT properties': setBlobProperties,
+  'PUT lease': leaseBlob,
+  'PUT block': putBlock,
+  'PUT blocklist': putBlockList,
+  'GET blocklist': getBlockList,
+  'GET tags': toCome('Get Blob Tags', blobNeeds.getBlobTags),
+  'PUT tags': toCome('Set Blob Tags', blobNeeds.setBlobTags),
+  'PUT tier': toCome('Set Blob Tier', blobNeeds.setBlobTier),
+  'PUT expiry': toCome('Set Blob Expiry', blobNeeds.setBlobExpiry),
+  'PUT immutabilitypolicies': toCome('Set Blob Immutability Policy', blobNeeds.setImmutabilityPolicy),
+  'DELETE immutabilitypolicies': toCome('Delete Blob Immutability Policy', blobNeeds.deleteImmutabilityPolicy),
+  'PUT legalhold': toCome('Set Blob Legal Hold', blobNeeds.setLegalHold),
+  'PUT snapshot': toCome('Snapshot Blob', blobNeeds.snapshotBlob),
+  'PUT copy': toCome('Abort Copy Blob', blobNeeds.abortCopyBlob),
+  'PUT undelete': toCome('Undelete Blob', blobNeeds.undeleteBlob),
+  'POST query': toCome('Query Blob Contents', blobNeeds.queryBlobContents),
+  'PUT page': toCome('Put Page', blobNeeds.putPage),
+  'GET pagelist': toCome('Get Page Ranges', blobNeeds.getPageRanges),
+  'PUT incrementalcopy': toCome('Incremental Copy Blob', blobNeeds.incrementalCopyBlob),
+  'PUT appendblock': toCome('Append Block', blobNeeds.appendBlock),
+  'PUT seal': toCome('Append Blob Seal', blobNeeds.sealAppendBlob),
+};
+
+const copyBlob = toCome('Copy Blob', blobNeeds.copyBlob);
+const putBlobFromUrl = toCome('Put Blob From URL', blobNeeds.putBlobFromUrl);
+const putBlockFromUrl = toCome('Put Block From URL', blobNeeds.putBlockFromUrl);
+
+/** There are no snapshots and no versions yet, so none is ever found, and none can be written to. */
+const readAbsentVersion: Operation = {
+  name: 'Get Blob',
+  need: blobNeeds.getBlob,
+  async handle() {
+    throw new StorageError('BlobNotFound');
+  },
+};
+const deleteAbsentVersion: Operation = { ...readAbsentVersion, name: 'Delete Blob', need: blobNeeds.deleteBlob };
+
+const OPERATIONS = { service: SERVICE, container: CONTAINER, blob: BLOB } as const;
+
+export function findOperation(exchange: Exchange): { operation: Operation; resource: BlobResource } {
+  refuseTimeout(exchange);
+  const { query } = exchange.target;
+  const restype = query.get('restype');
+  if (restype === 'account') return { operation: accountOperation(exchange), resource: parseAnyResource(exchange) };
+  const resource = parseResource(exchange, restype);
+  const comp = (query.get('comp') ?? '').toLowerCase();
+  const operation = OPERATIONS[resource.kind][`${exchange.method} ${comp}`];
+  if (operation === undefined) throw unknownOperation(exchange, resource, comp);
+  if (resource.kind === 'blob') return { operation: byHeaderAndVersion(exchange, operation, comp), resource };
+  return { operation, resource };
+}
+
+/** The copies share their URLs with Put Blob and Put Block; a snapshot or version is named beside the blob. */
+function byHeaderAndVersion(exchange: Exchange, operation: Operation, comp: string): Operation {
+  const { query } = exchange.target;
+  for (const name of ['snapshot', 'versionid'] as const) {
+    const value = query.get(name);
+    if (value === null) continue;
+    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/.test(value)) throw invalidQuery(name, value);
+    if (exchange.method === 'GET' || exchange.method === 'HEAD') return readAbsentVersion;
+    if (exchange.method === 'DELETE') return deleteAbsentVersion;
+    throw invalidQuery(name, value);
+  }
+  const hasSource = exchange.header('x-ms-copy-source') !== null;
+  if (hasSource && operation === putBlob) return exchange.header('x-ms-blob-type') === null ? copyBlob : putBlobFromUrl;
+  if (hasSource && comp === 'block') return putBlockFromUrl;
+  return operation;
+}
+
+function accountOperation(exchange: Exchange): Operation {
+  if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new StorageError('UnsupportedHttpVerb');
+  const comp = exchange.target.query.get('comp');
+  if (comp !== 'properties') throw invalidQuery('comp', comp ?? '');
+  return getAccountInformation;
+}
+
+function parseResource(exchange: Exchange, restype: string | null): BlobResource {
+  const path = exchange.target.resourcePath;
+  if (restype === 'service' || (path === '' && restype === null)) return { kind: 'service' };
+  const cut = path.indexOf('/');
+  if (restype === 'container') return container(decode(cut === -1 ? path : path.slice(0, cut)));
+  if (restype !== null) throw invalidQuery('restype', restype);
+  if (cut === -1) return blob(ROOT_CONTAINER, decode(path));
+  return blob(decode(path.slice(0, cut)), decode(path.slice(cut + 1)));
+}
+
+/** Account information may be asked of anything, even of what does not exist. */
+function parseAnyResource(exchange: Exchange): BlobResource {
+  const [first = '', ...rest] = exchange.target.resourcePath.split('/');
+  if (first === '') return { kind: 'service' };
+  const name = decode(rest.join('/'));
+  return name === '' ? container(decode(first)) : blob(decode(first), name);
+}
+
+function container(name: string): BlobResource {
+  refuseName(refuseContainerName(name));
+  return { kind: 'container', container: name };
+}
+
+function blob(containerName: string, name: string): BlobResource {
+  refuseName(refuseContainerName(containerName) ?? refuseBlobName(name, { container: containerName }));
+  return { kind: 'blob', container: containerName, blob: name };
+}
+
+function refuseName(code: ErrorCode | null): void {
+  if (code !== null) throw new StorageError(code);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StorageError('InvalidUri');
+  }
+}
+
+const VERBS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'MERGE']);
+
+function unknownOperation(exchange: Exchange, resource: BlobResource, comp: string): StorageError {
+  if (!VERBS.has(exchange.method)) return new StorageError('InvalidHttpVerb');
+  const isKnownComp = Object.keys(OPERATIONS[resource.kind]).some((route) => route.endsWith(` ${comp}`));
+  return isKnownComp ? new StorageError('UnsupportedHttpVerb') : invalidQuery('comp', comp);
+}
+
+function refuseTimeout(exchange: Exchange): void {
+  const text = exchange.target.query.get('timeout');
+  if (text !== null && !/^\d{1,9}$/.test(text)) throw invalidQuery('timeout', text, 'Not a number of seconds.');
+}

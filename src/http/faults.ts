@@ -1,0 +1,231 @@
+/**
+ * Errors as HTTP answers: the status and usual sentence of every code, and the XML body that Blob, Queue and File give.
+ * https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2
+ */
+import { formatIso7 } from '../base/http-date.ts';
+import type { ErrorCode } from '../rules/error-code.ts';
+import { StorageError } from '../service/storage-error.ts';
+import type { Reply } from './exchange.ts';
+import { XmlWriter } from './xml.ts';
+
+export interface Fault {
+  readonly status: number;
+  readonly message: string;
+}
+
+const AUTHENTICATION_FAILED =
+  'Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.';
+
+export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
+  AccountIsDisabled: { status: 403, message: 'The specified account is disabled.' },
+  AuthenticationFailed: { status: 403, message: AUTHENTICATION_FAILED },
+  AuthorizationFailure: { status: 403, message: 'This request is not authorized to perform this operation.' },
+  AuthorizationPermissionMismatch: {
+    status: 403,
+    message: 'This request is not authorized to perform this operation using this permission.',
+  },
+  AuthorizationProtocolMismatch: {
+    status: 403,
+    message: 'This request is not authorized to perform this operation using this protocol.',
+  },
+  AuthorizationResourceTypeMismatch: {
+    status: 403,
+    message: 'This request is not authorized to perform this operation using this resource type.',
+  },
+  AuthorizationServiceMismatch: {
+    status: 403,
+    message: 'This request is not authorized to perform this operation using this service.',
+  },
+  AuthorizationSourceIPMismatch: {
+    status: 403,
+    message: 'This request is not authorized to perform this operation using this source IP.',
+  },
+  InsufficientAccountPermissions: {
+    status: 403,
+    message: 'The account being accessed does not have sufficient permissions to execute this operation.',
+  },
+  InvalidAuthenticationInfo: {
+    status: 400,
+    message: 'Authentication information is not given in the correct format. Check the value of Authorization header.',
+  },
+  NoAuthenticationInformation: {
+    status: 401,
+    message:
+      'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.',
+  },
+  UnauthorizedBlobOverwrite: { status: 403, message: 'This request is not authorized to perform blob overwrites.' },
+
+  BothCrc64AndMd5HeaderPresent: {
+    status: 400,
+    message: 'Both x-ms-content-crc64 header and Content-MD5 header are present.',
+  },
+  ConditionHeadersNotSupported: { status: 400, message: 'Condition headers are not supported.' },
+  CorsPreflightFailure: { status: 403, message: 'CORS not enabled or no matching rule found for this request.' },
+  Crc64Mismatch: {
+    status: 400,
+    message: 'The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.',
+  },
+  EmptyMetadataKey: { status: 400, message: 'The key for one of the metadata key-value pairs is empty.' },
+  InvalidBlobOrBlock: { status: 400, message: 'The specified blob or block content is invalid.' },
+  InvalidBlobTier: { status: 400, message: 'The specified blob tier is invalid.' },
+  InvalidBlockId: { status: 400, message: 'The specified block ID is invalid. The block ID must be Base64-encoded.' },
+  InvalidBlockList: { status: 400, message: 'The specified block list is invalid.' },
+  InvalidHeaderValue: { status: 400, message: 'The value for one of the HTTP headers is not in the correct format.' },
+  InvalidHttpVerb: { status: 400, message: 'The HTTP verb specified is invalid - it is not recognized by the server.' },
+  InvalidInput: { status: 400, message: 'One of the request inputs is not valid.' },
+  InvalidMd5: {
+    status: 400,
+    message: 'The MD5 value specified in the request is invalid. The MD5 value must be 128 bits and Base64-encoded.',
+  },
+  InvalidMetadata: {
+    status: 400,
+    message: 'The metadata specified is invalid. It has characters that are not permitted.',
+  },
+  InvalidOperation: { status: 400, message: 'Invalid operation against a blob snapshot.' },
+  InvalidQueryParameterValue: {
+    status: 400,
+    message: 'Value for one of the query parameters specified in the request URI is invalid.',
+  },
+  InvalidRange: { status: 416, message: 'The range specified is invalid for the current size of the resource.' },
+  InvalidResourceName: { status: 400, message: 'The specified resource name contains invalid characters.' },
+  InvalidUri: { status: 400, message: 'The requested URI does not represent any resource on the server.' },
+  InvalidXmlDocument: { status: 400, message: 'XML specified is not syntactically valid.' },
+  InvalidXmlNodeValue: { status: 400, message: 'The value for one of the XML nodes is not in the correct format.' },
+  BlockListTooLong: { status: 400, message: 'The block list may not contain more than 50,000 blocks.' },
+  Md5Mismatch: {
+    status: 400,
+    message: 'The MD5 value specified in the request did not match with the MD5 value calculated by the server.',
+  },
+  MetadataTooLarge: { status: 400, message: 'The metadata specified exceeds the maximum allowable limit (8KB).' },
+  MissingContentLengthHeader: { status: 411, message: 'Content-Length HTTP header is missing.' },
+  MissingRequiredHeader: {
+    status: 400,
+    message: 'An HTTP header that is mandatory for this request is not specified.',
+  },
+  MissingRequiredQueryParameter: {
+    status: 400,
+    message: 'A query parameter that is mandatory for this request is not specified.',
+  },
+  MissingRequiredXmlNode: { status: 400, message: 'A required XML node was not specified in the request body.' },
+  MultipleConditionHeadersNotSupported: { status: 400, message: 'Multiple condition headers are not supported.' },
+  NotImplemented: { status: 501, message: 'This server does not offer the requested operation yet.' },
+  OutOfRangeInput: { status: 400, message: 'One of the request inputs is out of range.' },
+  OutOfRangeQueryParameterValue: {
+    status: 400,
+    message: 'One of the query parameters specified in the request URI is outside the permissible range.',
+  },
+  RequestBodyTooLarge: {
+    status: 413,
+    message: 'The request body is too large and exceeds the maximum permissible limit.',
+  },
+  RequestUrlFailedToParse: { status: 400, message: 'The url in the request could not be parsed.' },
+  UnsatisfiableCondition: {
+    status: 400,
+    message: 'The request includes an unsatisfiable condition for this operation.',
+  },
+  UnsupportedHeader: { status: 400, message: 'One of the HTTP headers specified in the request is not supported.' },
+  UnsupportedHttpVerb: { status: 405, message: "The resource doesn't support specified Http Verb." },
+  UnsupportedQueryParameter: {
+    status: 400,
+    message: 'One of the query parameters specified in the request URI is not supported.',
+  },
+  UnsupportedXmlNode: { status: 400, message: 'One of the XML nodes specified in the request body is not supported.' },
+
+  BlobAlreadyExists: { status: 409, message: 'The specified blob already exists.' },
+  BlobArchived: { status: 409, message: 'This operation is not permitted on an archived blob.' },
+  BlobNotFound: { status: 404, message: 'The specified blob does not exist.' },
+  BlockCountExceedsLimit: {
+    status: 409,
+    message: 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.',
+  },
+  ConditionNotMet: { status: 412, message: 'The condition specified using HTTP conditional header(s) is not met.' },
+  ContainerAlreadyExists: { status: 409, message: 'The specified container already exists.' },
+  ContainerBeingDeleted: { status: 409, message: 'The specified container is being deleted. Try operation later.' },
+  ContainerNotFound: { status: 404, message: 'The specified container does not exist.' },
+  FeatureVersionMismatch: {
+    status: 409,
+    message: 'The type of a blob in the container is unrecognized by this version.',
+  },
+  InvalidBlobType: { status: 409, message: 'The blob type is invalid for this operation.' },
+  LeaseAlreadyPresent: { status: 409, message: 'There is already a lease present.' },
+  LeaseIdMismatchWithBlobOperation: {
+    status: 412,
+    message: 'The lease ID specified did not match the lease ID for the blob.',
+  },
+  LeaseIdMismatchWithContainerOperation: {
+    status: 412,
+    message: 'The lease ID specified did not match the lease ID for the container.',
+  },
+  LeaseIdMismatchWithLeaseOperation: {
+    status: 409,
+    message: 'The lease ID specified did not match the lease ID for the resource with the specified lease operation.',
+  },
+  LeaseIdMissing: {
+    status: 412,
+    message: 'There is currently a lease on the resource and no lease ID was specified in the request.',
+  },
+  LeaseIsBreakingAndCannotBeAcquired: {
+    status: 409,
+    message:
+      'The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.',
+  },
+  LeaseIsBreakingAndCannotBeChanged: {
+    status: 409,
+    message: 'The lease ID matched, but the lease is currently in breaking state and cannot be changed.',
+  },
+  LeaseIsBrokenAndCannotBeRenewed: {
+    status: 409,
+    message: 'The lease ID matched, but the lease has been broken explicitly and cannot be renewed.',
+  },
+  LeaseLost: { status: 412, message: 'A lease ID was specified, but the lease for the resource has expired.' },
+  LeaseNotPresentWithBlobOperation: { status: 412, message: 'There is currently no lease on the blob.' },
+  LeaseNotPresentWithContainerOperation: { status: 412, message: 'There is currently no lease on the container.' },
+  LeaseNotPresentWithLeaseOperation: { status: 409, message: 'There is currently no lease on the resource.' },
+  PublicAccessNotPermitted: { status: 409, message: 'Public access is not permitted on this storage account.' },
+  ResourceNotFound: { status: 404, message: 'The specified resource does not exist.' },
+  ResourceTypeMismatch: {
+    status: 409,
+    message: 'The specified resource type does not match the type of the existing resource.',
+  },
+  SnapshotsPresent: { status: 409, message: 'This operation is not permitted while the blob has snapshots.' },
+
+  InternalError: { status: 500, message: 'The server encountered an internal error. Please retry the request.' },
+  OperationTimedOut: { status: 500, message: 'The operation could not be completed within the permitted time.' },
+  ServerBusy: {
+    status: 503,
+    message: 'The server is currently unable to receive requests. Please retry your request.',
+  },
+};
+
+/** What a client that knows only anonymous requests is told: where a token would come from. */
+const CHALLENGE =
+  'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
+
+export interface FaultContext {
+  readonly method: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+  /** In place of the code's own status, where HTTP itself has a better one. */
+  readonly status?: number;
+}
+
+export function renderFault(error: StorageError, context: FaultContext): Reply {
+  const { code, details } = error;
+  const status = details.notModified === true ? 304 : (context.status ?? FAULTS[code].status);
+  const headers = ['x-ms-error-code', code];
+  if (code === 'NoAuthenticationInformation') headers.push('WWW-Authenticate', CHALLENGE);
+  for (const [name, value] of Object.entries(details.headers ?? {})) headers.push(name, value);
+  if (status === 304 || context.method === 'HEAD') return { status, headers };
+  headers.push('Content-Type', 'application/xml');
+  return { status, headers, body: renderFaultXml(error, context) };
+}
+
+function renderFaultXml({ code, details }: StorageError, { requestId, nowMs }: FaultContext): string {
+  const message = details.message ?? FAULTS[code].message;
+  const xml = new XmlWriter()
+    .open('Error')
+    .leaf('Code', code)
+    .leaf('Message', `${message}\nRequestId:${requestId}\nTime:${formatIso7(nowMs)}`);
+  for (const [name, text] of Object.entries(details.elements ?? {})) xml.leaf(name, text);
+  return xml.toString();
+}

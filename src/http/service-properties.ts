@@ -1,0 +1,175 @@
+/** Service properties as XML, the same for all services. A part that is present must be complete. */
+import { type CorsRule, refuseCorsRules } from '../rules/cors.ts';
+import { effectiveVersion, NEWEST_VERSION } from '../rules/versions.ts';
+import type { Logging, Metrics, RetentionPolicy, ServiceProperties } from '../service/service-properties.ts';
+import { StorageError } from '../service/storage-error.ts';
+import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
+
+export const PROPERTIES_BYTES_MAX = 64 * 1024;
+const RETENTION_DAYS_MAX = 365;
+
+export function parseServiceProperties(body: Uint8Array): Partial<ServiceProperties> {
+  const root = parseXml(body);
+  if (root.name !== 'StorageServiceProperties') throw invalidXml('StorageServiceProperties is expected.');
+  let change: Partial<ServiceProperties> = {};
+  for (const node of root.children) change = { ...change, ...parsePart(node) };
+  return change;
+}
+
+function parsePart(node: XmlNode): Partial<ServiceProperties> {
+  switch (node.name) {
+    case 'Logging':
+      return { logging: parseLogging(node) };
+    // What HourMetrics was called before 2013-08-15.
+    case 'Metrics':
+    case 'HourMetrics':
+      return { hourMetrics: parseMetrics(node) };
+    case 'MinuteMetrics':
+      return { minuteMetrics: parseMetrics(node) };
+    case 'Cors':
+      return { cors: parseCors(node) };
+    case 'DefaultServiceVersion':
+      return { defaultServiceVersion: parseDefaultVersion(node) };
+    case 'DeleteRetentionPolicy':
+      return refuseEnabled(node, 'Soft delete');
+    case 'StaticWebsite':
+      return refuseEnabled(node, 'A static website');
+    default:
+      throw invalidXml(`${node.name} is not known here.`);
+  }
+}
+
+function parseLogging(node: XmlNode): Logging {
+  return {
+    version: text(node, 'Version'),
+    delete: flag(node, 'Delete'),
+    read: flag(node, 'Read'),
+    write: flag(node, 'Write'),
+    retention: parseRetention(required(node, 'RetentionPolicy')),
+  };
+}
+
+function parseMetrics(node: XmlNode): Metrics {
+  const enabled = flag(node, 'Enabled');
+  const hasApis = childNamed(node, 'IncludeAPIs') !== null;
+  if (hasApis && !enabled) throw invalidXml('IncludeAPIs goes only with enabled metrics.');
+  return {
+    version: text(node, 'Version'),
+    enabled,
+    ...(enabled ? { includeApis: flag(node, 'IncludeAPIs') } : {}),
+    retention: parseRetention(required(node, 'RetentionPolicy')),
+  };
+}
+
+function parseRetention(node: XmlNode): RetentionPolicy {
+  if (!flag(node, 'Enabled')) return { enabled: false };
+  const days = wholeNumber(node, 'Days');
+  if (days < 1 || days > RETENTION_DAYS_MAX) throw invalidNode('Days', String(days));
+  return { enabled: true, days };
+}
+
+function parseCors(node: XmlNode): CorsRule[] {
+  const rules = node.children.map((rule) => {
+    if (rule.name !== 'CorsRule') throw invalidXml(`${rule.name} is not known here.`);
+    return {
+      allowedOrigins: list(rule, 'AllowedOrigins'),
+      allowedMethods: list(rule, 'AllowedMethods'),
+      allowedHeaders: list(rule, 'AllowedHeaders'),
+      exposedHeaders: list(rule, 'ExposedHeaders'),
+      maxAgeSeconds: wholeNumber(rule, 'MaxAgeInSeconds'),
+    };
+  });
+  const code = refuseCorsRules(rules);
+  if (code !== null) throw new StorageError(code, { elements: { XmlNodeName: 'Cors' } });
+  return rules;
+}
+
+function parseDefaultVersion(node: XmlNode): string {
+  const version = effectiveVersion(node.text.trim(), NEWEST_VERSION);
+  if (version === null) throw invalidNode('DefaultServiceVersion', node.text);
+  return version;
+}
+
+/** To accept a switch that switches nothing would be a promise not kept. */
+function refuseEnabled(node: XmlNode, feature: string): Record<string, never> {
+  if (!flag(node, 'Enabled')) return {};
+  throw new StorageError('NotImplemented', { message: `${feature} is not offered by this server yet.` });
+}
+
+function required(node: XmlNode, name: string): XmlNode {
+  const child = childNamed(node, name);
+  if (child === null) throw new StorageError('MissingRequiredXmlNode', { elements: { XmlNodeName: name } });
+  return child;
+}
+
+const text = (node: XmlNode, name: string): string => required(node, name).text.trim();
+
+function flag(node: XmlNode, name: string): boolean {
+  const value = text(node, name).toLowerCase();
+  if (value !== 'true' && value !== 'false') throw invalidNode(name, value);
+  return value === 'true';
+}
+
+function wholeNumber(node: XmlNode, name: string): number {
+  const value = text(node, name);
+  if (!/^\d{1,9}$/.test(value)) throw invalidNode(name, value);
+  return Number(value);
+}
+
+const list = (node: XmlNode, name: string): string[] =>
+  text(node, name)
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+const invalidXml = (reason: string): StorageError =>
+  new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });
+
+const invalidNode = (name: string, value: string): StorageError =>
+  new StorageError('InvalidXmlNodeValue', { elements: { XmlNodeName: name, XmlNodeValue: value } });
+
+export function renderServiceProperties(properties: ServiceProperties): string {
+  const { logging } = properties;
+  const xml = new XmlWriter().open('StorageServiceProperties');
+  xml
+    .open('Logging')
+    .leaf('Version', logging.version)
+    .leaf('Read', logging.read)
+    .leaf('Write', logging.write)
+    .leaf('Delete', logging.delete);
+  renderRetention(xml, 'RetentionPolicy', logging.retention);
+  xml.close();
+  renderMetrics(xml, 'HourMetrics', properties.hourMetrics);
+  renderMetrics(xml, 'MinuteMetrics', properties.minuteMetrics);
+  renderCors(xml, properties.cors);
+  xml.leafIf('DefaultServiceVersion', properties.defaultServiceVersion);
+  renderRetention(xml, 'DeleteRetentionPolicy', { enabled: false });
+  xml.open('StaticWebsite').leaf('Enabled', false);
+  return xml.toString();
+}
+
+function renderMetrics(xml: XmlWriter, name: string, metrics: Metrics): void {
+  xml.open(name).leaf('Version', metrics.version).leaf('Enabled', metrics.enabled);
+  xml.leafIf('IncludeAPIs', metrics.includeApis);
+  renderRetention(xml, 'RetentionPolicy', metrics.retention);
+  xml.close();
+}
+
+function renderRetention(xml: XmlWriter, name: string, retention: RetentionPolicy): void {
+  xml.open(name).leaf('Enabled', retention.enabled).leafIf('Days', retention.days).close();
+}
+
+function renderCors(xml: XmlWriter, rules: readonly CorsRule[]): void {
+  xml.open('Cors');
+  for (const rule of rules) {
+    xml
+      .open('CorsRule')
+      .leaf('AllowedOrigins', rule.allowedOrigins.join(','))
+      .leaf('AllowedMethods', rule.allowedMethods.join(','))
+      .leaf('AllowedHeaders', rule.allowedHeaders.join(','))
+      .leaf('ExposedHeaders', rule.exposedHeaders.join(','))
+      .leaf('MaxAgeInSeconds', rule.maxAgeSeconds)
+      .close();
+  }
+  xml.close();
+}

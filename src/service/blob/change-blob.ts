@@ -1,0 +1,29 @@
+/** What Set Blob Metadata and Set Blob Properties share: a new version of the record over the same content. */
+import { transact } from '../../engine/transact.ts';
+import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import { encodeJson } from '../records/codec.ts';
+import { changedAt, type Storage } from '../storage.ts';
+import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobWritten, leaseAfterWrite } from './put-blob.ts';
+
+export async function changeBlob(
+  storage: Storage,
+  request: BlobRequest,
+  change: (blob: BlobRecord) => BlobRecord,
+): Promise<BlobWritten> {
+  return transact(storage.engine, async (tx) => {
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlob(tx, request.name);
+    refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: false, requiredType: null }));
+    const before = loaded.blob as BlobRecord;
+    const record: BlobRecord = {
+      ...change(before),
+      etag: storage.etags.next(before.etag, nowMs),
+      lastModifiedMs: changedAt(before.lastModifiedMs, nowMs),
+      lease: leaseAfterWrite(loaded, nowMs),
+    };
+    tx.put(loaded.keys.blob, encodeJson(record));
+    return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+  });
+}

@@ -1,0 +1,62 @@
+/** Get Block List: the committed blocks in the blob's order, the staged ones by name. */
+import { successor } from '../../base/bytes.ts';
+import type { Snapshot } from '../../engine/engine.ts';
+import { refuseBlobReadOperation } from '../../rules/precedence.ts';
+import type { BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
+import { decodeJson, UnreadableRecord } from '../records/codec.ts';
+import { layoutKey, stagedBlockIdOf, stagedBlockRange } from '../records/keys.ts';
+import { decodeLayout } from '../records/layout.ts';
+import type { Storage } from '../storage.ts';
+import { type BlobRequest, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+
+const STEP = 1_000;
+
+export interface NamedBlock {
+  readonly blockId: string;
+  readonly lengthBytes: number;
+}
+
+export interface BlockList {
+  /** Null while nothing is committed. */
+  readonly blob: BlobRecord | null;
+  readonly committed: readonly NamedBlock[];
+  readonly uncommitted: readonly NamedBlock[];
+}
+
+export async function getBlockList(
+  storage: Storage,
+  request: BlobRequest & { type: 'committed' | 'uncommitted' | 'all' },
+): Promise<BlockList> {
+  return storage.readers.inSnapshot(async (snapshot) => {
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name);
+    const asked = situation(loaded, request, storage.clock.nowMs());
+    refuse(refuseBlobReadOperation({ ...asked, requiredType: 'BlockBlob', acceptsUncommitted: true }));
+    return {
+      blob: loaded.blob,
+      committed: request.type === 'uncommitted' ? [] : await loadCommitted(snapshot, loaded.blob),
+      uncommitted: request.type === 'committed' ? [] : await loadStaged(snapshot, loaded.staging),
+    };
+  });
+}
+
+async function loadCommitted(snapshot: Snapshot, blob: BlobRecord | null): Promise<NamedBlock[]> {
+  if (blob?.content.kind !== 'layout') return [];
+  const [entry] = await snapshot.get([layoutKey(blob.content.id)]);
+  if (!entry) throw new UnreadableRecord(`the block list ${blob.content.id} has no record`);
+  return decodeLayout(entry.value);
+}
+
+async function loadStaged(snapshot: Snapshot, staging: StagingRecord | null): Promise<NamedBlock[]> {
+  if (staging === null) return [];
+  const blocks: NamedBlock[] = [];
+  let { from, to } = stagedBlockRange(staging.id);
+  for (;;) {
+    const entries = await snapshot.range({ from, to }, { limit: STEP });
+    for (const { key, value } of entries) {
+      blocks.push({ blockId: stagedBlockIdOf(key), lengthBytes: decodeJson<StagedBlock>(value).lengthBytes });
+    }
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < STEP) return blocks;
+    from = successor(last.key);
+  }
+}

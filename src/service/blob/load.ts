@@ -1,0 +1,89 @@
+/** Reading the records that blob and container operations start from, in a transaction or in a snapshot. */
+import type { Id } from '../../base/ids.ts';
+import type { Snapshot } from '../../engine/engine.ts';
+import type { Conditions } from '../../rules/conditions.ts';
+import type { LeaseId } from '../../rules/lease.ts';
+import type { BlobState, Refusal } from '../../rules/precedence.ts';
+import type { ApiVersion } from '../../rules/versions.ts';
+import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
+import { decodeJson } from '../records/codec.ts';
+import type { ContainerRecord } from '../records/container-record.ts';
+import { blobKeys, containerKey } from '../records/keys.ts';
+import { StorageError } from '../storage-error.ts';
+
+export interface ContainerName {
+  readonly account: string;
+  readonly container: string;
+}
+
+export interface BlobName extends ContainerName {
+  readonly blob: string;
+}
+
+/** What every operation on a blob is asked with. */
+export interface BlobRequest {
+  readonly name: BlobName;
+  readonly conditions: Conditions;
+  readonly leaseId: LeaseId | null;
+  readonly version: ApiVersion;
+}
+
+/** What is common to a transaction and a snapshot. */
+export interface RecordReader {
+  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | null)[]>;
+}
+
+export const snapshotReader = (snapshot: Snapshot): RecordReader => ({
+  getMany: async (keys) => (await snapshot.get(keys)).map((entry) => entry?.value ?? null),
+});
+
+export async function findContainer(reader: RecordReader, name: ContainerName): Promise<ContainerRecord | null> {
+  const [value] = await reader.getMany([containerKey(name.account, name.container)]);
+  return value ? decodeJson<ContainerRecord>(value) : null;
+}
+
+export interface LoadedBlob {
+  readonly containerExists: boolean;
+  readonly keys: { readonly blob: Uint8Array; readonly staging: Uint8Array };
+  readonly blob: BlobRecord | null;
+  readonly staging: StagingRecord | null;
+  /** The two as the rules see them. */
+  readonly state: BlobState | null;
+}
+
+/** Keys in a container that is not there; whoever asks for them is refused before using them. */
+const NO_CONTAINER_ID: Id = '0'.repeat(24);
+
+export async function loadBlob(reader: RecordReader, name: BlobName): Promise<LoadedBlob> {
+  const container = await findContainer(reader, name);
+  const keys = blobKeys({
+    account: name.account,
+    containerId: container?.id ?? NO_CONTAINER_ID,
+    name: name.blob,
+  });
+  if (container === null) return { containerExists: false, keys, blob: null, staging: null, state: null };
+  const [blobValue, stagingValue] = await reader.getMany([keys.blob, keys.staging]);
+  const blob = blobValue ? decodeJson<BlobRecord>(blobValue) : null;
+  const staging = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
+  return { containerExists: true, keys, blob, staging, state: stateOf(blob, staging) };
+}
+
+function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {
+  if (blob !== null) return { ...blob, committed: true };
+  if (staging === null) return null;
+  return { type: 'BlockBlob', etag: '', lastModifiedMs: 0, lease: staging.lease, committed: false };
+}
+
+/** The part of every blob rule's question that comes from the request and the records. */
+export const situation = (loaded: LoadedBlob, request: BlobRequest, nowMs: number) => ({
+  containerExists: loaded.containerExists,
+  blob: loaded.state,
+  conditions: request.conditions,
+  leaseId: request.leaseId,
+  version: request.version,
+  nowMs,
+});
+
+export function refuse(refusal: Refusal | null): void {
+  if (refusal !== null) throw new StorageError(refusal.code, { notModified: refusal.notModified });
+}

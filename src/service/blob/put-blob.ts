@@ -1,0 +1,87 @@
+/** Put Blob: a whole new version of a block blob, published in one step. */
+import { transact } from '../../engine/transact.ts';
+import { AVAILABLE, afterWrite, leaseAt } from '../../rules/lease.ts';
+import type { Metadata } from '../../rules/names.ts';
+import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import { contentOf } from '../extents/extents.ts';
+import type { AccessTier, BlobHeaders, BlobRecord } from '../records/blob-record.ts';
+import { encodeJson } from '../records/codec.ts';
+import { changedAt, type Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+import { type Body, takeBody } from './take-body.ts';
+
+export interface PutBlobRequest extends BlobRequest {
+  readonly body: Body;
+  readonly headers: BlobHeaders;
+  readonly metadata: Metadata;
+  readonly tier: AccessTier | null;
+  /** False for a token that may only create. */
+  readonly mayOverwrite: boolean;
+}
+
+export interface BlobWritten {
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+}
+
+export async function putBlob(
+  storage: Storage,
+  request: PutBlobRequest,
+): Promise<BlobWritten & { md5: Buffer; crc64: Buffer }> {
+  if (!storage.extents.isSmall(request.body.lengthBytes)) await refuseEarly(storage, request);
+  const { extent, md5, crc64 } = await takeBody(storage, request.body, { md5: true, crc64: true });
+  const written = await storage.extents.publishing(extent, () =>
+    transact(storage.engine, async (tx) => {
+      const nowMs = storage.clock.nowMs();
+      const loaded = await loadBlob(tx, request.name);
+      refusePut(loaded, request, nowMs);
+      const { blob, staging, keys } = loaded;
+
+      const record: BlobRecord = {
+        type: 'BlockBlob',
+        etag: storage.etags.next(blob?.etag ?? null, nowMs),
+        lastModifiedMs: changedAt(blob?.lastModifiedMs ?? 0, nowMs),
+        createdMs: blob?.createdMs ?? nowMs,
+        lengthBytes: request.body.lengthBytes,
+        content: contentOf(extent),
+        headers: { contentMd5: (md5 as Buffer).toString('base64'), ...request.headers },
+        metadata: request.metadata,
+        lease: leaseAfterWrite(loaded, nowMs),
+        ...tierOf(request.tier, blob),
+      };
+      if (extent !== null) storage.extents.publish(tx, extent);
+      if (blob !== null) storage.extents.drop(tx, blob.content);
+      if (staging !== null) {
+        storage.extents.dropStaging(tx, staging.id);
+        tx.delete(keys.staging);
+      }
+      tx.put(keys.blob, encodeJson(record));
+      return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+    }),
+  );
+  return { ...written, md5: md5 as Buffer, crc64: crc64 as Buffer };
+}
+
+/** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
+async function refuseEarly(storage: Storage, request: PutBlobRequest): Promise<void> {
+  await storage.readers.inSnapshot(async (snapshot) => {
+    refusePut(await loadBlob(snapshotReader(snapshot), request.name), request, storage.clock.nowMs());
+  });
+}
+
+function refusePut(loaded: LoadedBlob, request: PutBlobRequest, nowMs: number): void {
+  refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: true, requiredType: null }));
+  if (loaded.blob !== null && !request.mayOverwrite) throw new StorageError('UnauthorizedBlobOverwrite');
+}
+
+/** The lease lives on over any write that it allowed. */
+export function leaseAfterWrite(loaded: LoadedBlob, nowMs: number): BlobRecord['lease'] {
+  return loaded.state === null ? AVAILABLE : afterWrite(leaseAt(loaded.state.lease, nowMs));
+}
+
+/** An overwrite without a tier keeps the old one. */
+export function tierOf(asked: AccessTier | null, before: BlobRecord | null): { tier?: AccessTier } {
+  const tier = asked ?? before?.tier;
+  return tier === undefined ? {} : { tier };
+}

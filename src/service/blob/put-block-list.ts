@@ -1,0 +1,107 @@
+/** Put Block List: makes a version of the blob from staged and committed blocks, all or nothing. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Transaction, transact } from '../../engine/transact.ts';
+import { type BlockListEntry, blockIdLengthBytes, resolveBlockList } from '../../rules/block-list.ts';
+import type { Metadata } from '../../rules/names.ts';
+import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import type {
+  AccessTier,
+  BlobContent,
+  BlobHeaders,
+  BlobRecord,
+  StagedBlock,
+  StagingRecord,
+} from '../records/blob-record.ts';
+import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
+import { layoutKey, stagedBlockKey } from '../records/keys.ts';
+import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.ts';
+import { changedAt, type Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobWritten, leaseAfterWrite, tierOf } from './put-blob.ts';
+
+/** Blocks looked up per turn of the event loop. */
+const LOOK_UP_STEP = 1_000;
+
+export interface PutBlockListRequest extends BlobRequest {
+  readonly entries: readonly BlockListEntry[];
+  readonly headers: BlobHeaders;
+  readonly metadata: Metadata;
+  readonly tier: AccessTier | null;
+}
+
+export async function putBlockList(storage: Storage, request: PutBlockListRequest): Promise<BlobWritten> {
+  return transact(storage.engine, async (tx) => {
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlob(tx, request.name);
+    const asked = situation(loaded, request, nowMs);
+    refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob' }));
+    const { blob, staging, keys } = loaded;
+
+    const resolved = resolveBlockList(request.entries, {
+      committed: await loadCommitted(tx, blob?.content ?? null),
+      staged: await loadStaged(tx, staging, request.entries),
+    });
+    if ('refusal' in resolved) throw new StorageError(resolved.refusal);
+    const { blocks } = resolved;
+    const content = storeLayout(tx, storage, blocks);
+
+    const record: BlobRecord = {
+      type: 'BlockBlob',
+      etag: storage.etags.next(blob?.etag ?? null, nowMs),
+      lastModifiedMs: changedAt(blob?.lastModifiedMs ?? 0, nowMs),
+      createdMs: blob?.createdMs ?? nowMs,
+      lengthBytes: blocks.reduce((sum, block) => sum + block.lengthBytes, 0),
+      content,
+      headers: request.headers,
+      metadata: request.metadata,
+      lease: leaseAfterWrite(loaded, nowMs),
+      ...tierOf(request.tier, blob),
+    };
+    const keeping = content.kind === 'layout' ? content.id : null;
+    if (blob !== null) storage.extents.drop(tx, blob.content, keeping);
+    if (staging !== null) {
+      storage.extents.dropStaging(tx, staging.id, keeping);
+      tx.delete(keys.staging);
+    }
+    tx.put(keys.blob, encodeJson(record));
+    return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+  });
+}
+
+function storeLayout(tx: Transaction, storage: Storage, blocks: readonly LayoutBlock[]): BlobContent {
+  const [first] = blocks;
+  if (first === undefined) return { kind: 'empty' };
+  const id = storage.ids.next();
+  tx.put(layoutKey(id), encodeLayout(blocks));
+  return { kind: 'layout', id, blockIdBytes: blockIdLengthBytes(first.blockId) as number };
+}
+
+async function loadCommitted(tx: Transaction, content: BlobContent | null): Promise<Map<string, LayoutBlock>> {
+  if (content?.kind !== 'layout') return new Map();
+  const value = await tx.get(layoutKey(content.id));
+  if (value === null) throw new UnreadableRecord(`the block list ${content.id} has no record`);
+  return new Map(decodeLayout(value).map((block) => [block.blockId, block]));
+}
+
+async function loadStaged(
+  tx: Transaction,
+  staging: StagingRecord | null,
+  entries: readonly BlockListEntry[],
+): Promise<Map<string, LayoutBlock>> {
+  const staged = new Map<string, LayoutBlock>();
+  if (staging === null) return staged;
+  const wanted = [...new Set(entries.filter((entry) => entry.kind !== 'committed').map((entry) => entry.id))];
+  for (let at = 0; at < wanted.length; at += LOOK_UP_STEP) {
+    if (at > 0) await nextTurn();
+    const step = wanted.slice(at, at + LOOK_UP_STEP);
+    const values = await tx.getMany(step.map((id) => stagedBlockKey(staging.id, id)));
+    for (const [index, value] of values.entries()) {
+      if (value === null) continue;
+      const blockId = step[index] as string;
+      const { extent, lengthBytes } = decodeJson<StagedBlock>(value);
+      staged.set(blockId, { blockId, extent, lengthBytes });
+    }
+  }
+  return staged;
+}

@@ -1,0 +1,123 @@
+/** Put Block: stages a block. Readers see nothing of it; the blob need not exist. */
+
+import { successor } from '../../base/bytes.ts';
+import type { Id } from '../../base/ids.ts';
+import { transact } from '../../engine/transact.ts';
+import { blockIdLengthBytes, refuseBlockId } from '../../rules/block-list.ts';
+import { NO_CONDITIONS } from '../../rules/conditions.ts';
+import { AVAILABLE } from '../../rules/lease.ts';
+import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
+import { decodeJson, encodeJson } from '../records/codec.ts';
+import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
+import type { Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+import { leaseAfterWrite } from './put-blob.ts';
+import { type Body, takeBody } from './take-body.ts';
+
+export const STAGED_BLOCK_COUNT_MAX = 100_000;
+
+/** Counting staged blocks means walking them, so only one Put Block in so many does it. */
+const COUNTED_ONE_IN = 64;
+const COUNT_STEP = 1_000;
+
+export interface PutBlockRequest extends Omit<BlobRequest, 'conditions'> {
+  /** Base64, as sent. */
+  readonly blockId: string;
+  readonly body: Body;
+}
+
+export async function putBlock(
+  storage: Storage,
+  put: PutBlockRequest,
+): Promise<{ md5: Buffer | null; crc64: Buffer | null }> {
+  const request = { ...put, conditions: NO_CONDITIONS };
+  if (!storage.extents.isSmall(request.body.lengthBytes) || isCounted(request.blockId)) {
+    await refuseEarly(storage, request);
+  }
+  const want = { md5: false, crc64: request.body.md5 === null };
+  const { extent, md5, crc64 } = await takeBody(storage, request.body, want);
+  if (extent === null) throw new StorageError('InvalidHeaderValue', { elements: { HeaderName: 'Content-Length' } });
+  await storage.extents.publishing(extent, () =>
+    transact(storage.engine, async (tx) => {
+      const nowMs = storage.clock.nowMs();
+      const loaded = await loadBlob(tx, request.name);
+      refusePutBlock(loaded, request, nowMs);
+      const staging = loaded.staging ?? newStaging(storage, request.blockId, nowMs);
+      if (loaded.staging === null) tx.put(loaded.keys.staging, encodeJson(staging));
+
+      const key = stagedBlockKey(staging.id, request.blockId);
+      const replaced = await tx.get(key);
+      if (replaced !== null) storage.extents.dropExtent(tx, decodeJson<StagedBlock>(replaced).extent);
+      storage.extents.publish(tx, extent);
+      const block: StagedBlock = { extent: extent.ref, lengthBytes: extent.lengthBytes, stagedMs: nowMs };
+      tx.put(key, encodeJson(block));
+      forgetEndedLease(loaded, nowMs, tx);
+    }),
+  );
+  return { md5, crc64 };
+}
+
+/** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
+async function refuseEarly(storage: Storage, request: PutBlockRequest & BlobRequest): Promise<void> {
+  const staging = await storage.readers.inSnapshot(async (snapshot) => {
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name);
+    refusePutBlock(loaded, request, storage.clock.nowMs());
+    return loaded.staging;
+  });
+  if (staging !== null && isCounted(request.blockId)) await refuseTooManyBlocks(storage, staging.id);
+}
+
+function refusePutBlock(loaded: LoadedBlob, request: PutBlockRequest & BlobRequest, nowMs: number): void {
+  const asked = situation(loaded, request, nowMs);
+  refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob' }));
+  const code = refuseBlockId(request.blockId, idLengthSoFar(loaded));
+  if (code !== null) throw new StorageError(code);
+}
+
+function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
+  if (staging !== null) return staging.blockIdBytes;
+  return blob?.content.kind === 'layout' ? blob.content.blockIdBytes : null;
+}
+
+function newStaging(storage: Storage, blockId: string, nowMs: number): StagingRecord {
+  return {
+    id: storage.ids.next(),
+    blockIdBytes: blockIdLengthBytes(blockId) as number,
+    createdMs: nowMs,
+    lease: AVAILABLE,
+  };
+}
+
+/** Staging a block is a write, and a write without an id lets an ended lease be forgotten (rules/lease.ts). */
+function forgetEndedLease(
+  loaded: LoadedBlob,
+  nowMs: number,
+  tx: { put(key: Uint8Array, value: Uint8Array): void },
+): void {
+  const lease = leaseAfterWrite(loaded, nowMs);
+  if (loaded.state === null || lease.state === loaded.state.lease.state) return;
+  if (loaded.blob !== null) tx.put(loaded.keys.blob, encodeJson({ ...loaded.blob, lease }));
+  else tx.put(loaded.keys.staging, encodeJson({ ...loaded.staging, lease }));
+}
+
+const isCounted = (blockId: string): boolean => {
+  let sum = 0;
+  for (let at = 0; at < blockId.length; at++) sum += blockId.charCodeAt(at);
+  return sum % COUNTED_ONE_IN === 0;
+};
+
+async function refuseTooManyBlocks(storage: Storage, stagingId: Id): Promise<void> {
+  const { from, to } = stagedBlockRange(stagingId);
+  let next = from;
+  for (let count = 0; ; ) {
+    const snapshot = storage.engine.snapshot();
+    const entries = await snapshot.range({ from: next, to }, { limit: COUNT_STEP }).finally(() => snapshot.close());
+    count += entries.length;
+    if (count >= STAGED_BLOCK_COUNT_MAX) throw new StorageError('BlockCountExceedsLimit');
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < COUNT_STEP) return;
+    next = successor(last.key);
+  }
+}

@@ -1,0 +1,107 @@
+/** Takes a request's body in: streams it to a staged extent while hashing it, and holds it against the hashes given. */
+import { hash as hashOnce } from 'node:crypto';
+import { BodyHash } from '../../base/body-hash.ts';
+import { Crc64 } from '../../base/crc64.ts';
+import { SourceLengthMismatch } from '../../content/content.ts';
+import type { StagedExtent } from '../extents/extents.ts';
+import type { Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+
+export interface Body {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly lengthBytes: number;
+  /** What the client says the hashes are. */
+  readonly md5: Buffer | null;
+  readonly crc64: Buffer | null;
+}
+
+export interface TakenBody {
+  /** Null for an empty body. */
+  readonly extent: StagedExtent | null;
+  readonly md5: Buffer | null;
+  readonly crc64: Buffer | null;
+}
+
+/** `want`: the hashes to compute even if the client gave none. */
+export async function takeBody(
+  storage: Storage,
+  body: Body,
+  want: { md5: boolean; crc64: boolean },
+): Promise<TakenBody> {
+  const compute = { md5: want.md5 || body.md5 !== null, crc64: want.crc64 || body.crc64 !== null };
+  return storage.extents.isSmall(body.lengthBytes)
+    ? takeSmall(storage, body, compute)
+    : takeLarge(storage, body, compute);
+}
+
+async function takeSmall(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
+  const bytes = await gather(body);
+  const md5 = compute.md5 ? hashOnce('md5', bytes, 'buffer') : null;
+  const crc64 = compute.crc64 ? crc64Of(bytes) : null;
+  refuseHashMismatch(body, { md5, crc64 });
+  return { extent: bytes.length === 0 ? null : storage.extents.stageSmall(bytes), md5, crc64 };
+}
+
+function crc64Of(bytes: Uint8Array): Buffer {
+  const crc64 = new Crc64();
+  crc64.update(bytes);
+  return crc64.digest();
+}
+
+async function gather(body: Body): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let lengthBytes = 0;
+  for await (const piece of body.bytes) {
+    pieces.push(piece);
+    lengthBytes += piece.length;
+    if (lengthBytes > body.lengthBytes) break;
+  }
+  if (lengthBytes !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+}
+
+async function takeLarge(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
+  const hash = new BodyHash({ ...compute, lengthBytes: body.lengthBytes });
+  try {
+    const extent = await storage.extents.stageLarge(hashing(body.bytes, hash), body.lengthBytes);
+    try {
+      const digests = await hash.digest();
+      refuseHashMismatch(body, digests);
+      return { extent, ...digests };
+    } catch (error) {
+      await storage.extents.discard(extent);
+      throw error;
+    }
+  } finally {
+    hash.dispose();
+  }
+}
+
+async function* hashing(bytes: AsyncIterable<Uint8Array>, hash: BodyHash): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    await hash.update(piece);
+    yield piece;
+  }
+}
+
+export function refuseHashMismatch(
+  body: Pick<Body, 'md5' | 'crc64'>,
+  computed: { md5: Buffer | null; crc64: Buffer | null },
+): void {
+  if (body.md5 !== null && computed.md5 !== null && !body.md5.equals(computed.md5)) {
+    throw new StorageError('Md5Mismatch', {
+      elements: {
+        UserSpecifiedMd5: body.md5.toString('base64'),
+        ServerCalculatedMd5: computed.md5.toString('base64'),
+      },
+    });
+  }
+  if (body.crc64 !== null && computed.crc64 !== null && !body.crc64.equals(computed.crc64)) {
+    throw new StorageError('Crc64Mismatch', {
+      elements: {
+        UserSpecifiedCrc: body.crc64.toString('base64'),
+        ServerCalculatedCrc: computed.crc64.toString('base64'),
+      },
+    });
+  }
+}

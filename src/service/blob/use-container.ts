@@ -1,0 +1,84 @@
+/** Operations on a container that exists: reading it, changing its metadata or ACL, deleting it. */
+import { transact } from '../../engine/transact.ts';
+import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
+import type { Conditions } from '../../rules/conditions.ts';
+import type { LeaseId } from '../../rules/lease.ts';
+import type { Metadata } from '../../rules/names.ts';
+import { refuseContainerDeleteOperation, refuseContainerUseOperation } from '../../rules/precedence.ts';
+import { encodeJson } from '../records/codec.ts';
+import type { ContainerRecord } from '../records/container-record.ts';
+import { containerKey } from '../records/keys.ts';
+import { changedAt, type Storage } from '../storage.ts';
+import { type ContainerName, findContainer, refuse, snapshotReader } from './load.ts';
+
+export interface ContainerRequest {
+  readonly name: ContainerName;
+  readonly conditions: Conditions;
+  readonly leaseId: LeaseId | null;
+}
+
+export interface ContainerRead {
+  readonly container: ContainerRecord;
+  /** The moment at which the lease is to be reported. */
+  readonly nowMs: number;
+}
+
+/** Get Container Properties, Get Container Metadata, Get Container ACL. */
+export async function getContainer(storage: Storage, request: ContainerRequest): Promise<ContainerRead> {
+  return storage.readers.inSnapshot(async (snapshot) => {
+    const nowMs = storage.clock.nowMs();
+    const container = await findContainer(snapshotReader(snapshot), request.name);
+    refuse(refuseContainerUseOperation({ ...request, container, takes: 'none', nowMs }));
+    return { container: container as ContainerRecord, nowMs };
+  });
+}
+
+export function setContainerMetadata(
+  storage: Storage,
+  request: ContainerRequest & { metadata: Metadata },
+): Promise<ContainerRecord> {
+  return changeContainer(storage, request, 'ifModifiedSince', { metadata: request.metadata });
+}
+
+/** Set Container ACL: replaces policies and public access, effective for the very next request. */
+export function setContainerAcl(
+  storage: Storage,
+  request: ContainerRequest & { publicAccess: PublicAccess | null; policies: readonly AccessPolicy[] },
+): Promise<ContainerRecord> {
+  const { publicAccess, policies } = request;
+  return changeContainer(storage, request, 'dates', { publicAccess, policies });
+}
+
+async function changeContainer(
+  storage: Storage,
+  request: ContainerRequest,
+  takes: 'ifModifiedSince' | 'dates',
+  change: Partial<ContainerRecord>,
+): Promise<ContainerRecord> {
+  const { name } = request;
+  return transact(storage.engine, async (tx) => {
+    const nowMs = storage.clock.nowMs();
+    const found = await findContainer(tx, name);
+    refuse(refuseContainerUseOperation({ ...request, container: found, takes, nowMs }));
+    const before = found as ContainerRecord;
+    const record: ContainerRecord = {
+      ...before,
+      ...change,
+      etag: storage.etags.next(before.etag, nowMs),
+      lastModifiedMs: changedAt(before.lastModifiedMs, nowMs),
+    };
+    tx.put(containerKey(name.account, name.container), encodeJson(record));
+    return record;
+  });
+}
+
+/** Delete Container: gone at once with all it holds, whatever leases its blobs have; swept later. */
+export async function deleteContainer(storage: Storage, request: ContainerRequest): Promise<void> {
+  const { name } = request;
+  await transact(storage.engine, async (tx) => {
+    const found = await findContainer(tx, name);
+    refuse(refuseContainerDeleteOperation({ ...request, container: found, nowMs: storage.clock.nowMs() }));
+    storage.extents.dropContainer(tx, name.account, (found as ContainerRecord).id);
+    tx.delete(containerKey(name.account, name.container));
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * How bytes come in and are let go of. A body is first staged (durable, named by nothing), then published by the
+ * transaction that names it; what a change replaces is dropped in the same transaction and swept later (sweeper.ts).
+ */
+import type { Id, IdSource } from '../../base/ids.ts';
+import type { ContentStore, Placement } from '../../content/content.ts';
+import { type Engine, EngineUnavailable } from '../../engine/engine.ts';
+import type { Transaction } from '../../engine/transact.ts';
+import type { BlobContent } from '../records/blob-record.ts';
+import { encodeJson } from '../records/codec.ts';
+import { type ExtentRef, encodeInline } from '../records/extent-record.ts';
+import type { GarbageRecord } from '../records/garbage-record.ts';
+import { extentKey, garbageKey } from '../records/keys.ts';
+
+/** Up to here a body rides in the engine's commit (measured: docs/decisions/0003-content.md). */
+export const INLINE_BYTES_MAX = 16 * 1024;
+
+export type StagedExtent = {
+  readonly ref: ExtentRef;
+  readonly lengthBytes: number;
+  /** Where it is, while nothing names it: here, or already in the content store. */
+  readonly body: { readonly bytes: Uint8Array } | { readonly placement: Placement };
+};
+
+export class Extents {
+  readonly engine: Engine;
+  readonly content: ContentStore;
+  readonly #ids: IdSource;
+  readonly #onGarbage: () => void;
+
+  constructor(options: { engine: Engine; content: ContentStore; ids: IdSource; onGarbage: () => void }) {
+    this.engine = options.engine;
+    this.content = options.content;
+    this.#ids = options.ids;
+    this.#onGarbage = options.onGarbage;
+  }
+
+  /** Whether a body of this length is gathered in memory and handed to `stageSmall`. */
+  isSmall(lengthBytes: number): boolean {
+    return lengthBytes <= INLINE_BYTES_MAX;
+  }
+
+  stageSmall(bytes: Uint8Array): StagedExtent {
+    return { ref: { id: this.#ids.next(), inline: true }, lengthBytes: bytes.length, body: { bytes } };
+  }
+
+  /** Streams a body into the content store; resolves once it is durable. */
+  async stageLarge(source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<StagedExtent> {
+    const id = this.#ids.next();
+    const placement = await this.content.write(id, source, lengthBytes);
+    return { ref: { id, inline: false }, lengthBytes, body: { placement } };
+  }
+
+  publish(tx: Transaction, extent: StagedExtent): void {
+    const { body, lengthBytes } = extent;
+    tx.put(
+      extentKey(extent.ref),
+      'bytes' in body ? encodeInline(body.bytes) : encodeJson({ placement: body.placement, lengthBytes }),
+    );
+  }
+
+  /**
+   * Runs what publishes a staged extent; gives the bytes back if it was refused. After EngineUnavailable nobody knows
+   * whether the commit took effect, so the bytes stay, and a restart sorts it out.
+   */
+  async publishing<T>(extent: StagedExtent | null, publish: () => Promise<T>): Promise<T> {
+    try {
+      return await publish();
+    } catch (error) {
+      if (extent !== null && !(error instanceof EngineUnavailable)) await this.discard(extent);
+      throw error;
+    }
+  }
+
+  async discard(extent: StagedExtent): Promise<void> {
+    if ('placement' in extent.body) await this.content.free(extent.body.placement, extent.lengthBytes);
+  }
+
+  /** Lets go of what a blob held. `keeping` is the layout that took over some of its extents. */
+  drop(tx: Transaction, content: BlobContent, keeping: Id | null = null): void {
+    switch (content.kind) {
+      case 'empty':
+        return;
+      case 'inline':
+        // Nobody can be reading it later than in the snapshot that still has it.
+        tx.delete(extentKey({ id: content.id, inline: true }));
+        return;
+      case 'extent':
+        this.dropExtent(tx, { id: content.id, inline: false });
+        return;
+      case 'layout':
+        this.#discardLater(tx, { kind: 'layout', id: content.id, keeping });
+        return;
+    }
+  }
+
+  dropStaging(tx: Transaction, stagingId: Id, keeping: Id | null = null): void {
+    this.#discardLater(tx, { kind: 'staging', id: stagingId, keeping });
+  }
+
+  dropExtent(tx: Transaction, extent: ExtentRef): void {
+    this.#discardLater(tx, { kind: 'extent', extent });
+  }
+
+  dropContainer(tx: Transaction, account: string, containerId: Id): void {
+    this.#discardLater(tx, { kind: 'container', account, id: containerId });
+  }
+
+  #discardLater(tx: Transaction, garbage: GarbageRecord): void {
+    tx.put(garbageKey(this.#ids.next()), encodeJson(garbage));
+    this.#onGarbage();
+  }
+}
+
+export const contentOf = (extent: StagedExtent | null): BlobContent =>
+  extent === null ? { kind: 'empty' } : { kind: extent.ref.inline ? 'inline' : 'extent', id: extent.ref.id };

@@ -1,0 +1,193 @@
+/**
+ * Reading what may be replaced or deleted meanwhile. A reader looks its records up in one snapshot, pins the content they
+ * name, lets the snapshot go, and streams for as long as it likes: the sweeper leaves pinned content alone.
+ */
+import type { Id } from '../../base/ids.ts';
+import { type ByteRange, type ContentStore, ExtentMissing } from '../../content/content.ts';
+import type { Engine, Snapshot } from '../../engine/engine.ts';
+import type { BlobContent } from '../records/blob-record.ts';
+import { decodeJson, UnreadableRecord } from '../records/codec.ts';
+import { decodeInline, type ExtentRef, type PlacedRecord } from '../records/extent-record.ts';
+import { extentKey, layoutKey } from '../records/keys.ts';
+import { type LayoutPiece, layoutPieces } from '../records/layout.ts';
+
+/** How many extents of a block list are looked up at a time. */
+const WINDOW_PIECES = 64;
+
+export class Readers {
+  readonly #engine: Engine;
+  readonly #content: ContentStore;
+  /** Readers that hold a snapshot and may yet pin what it names. */
+  readonly #lookingUp = new Set<LookUp>();
+  readonly #pins = new Map<Id, number>();
+
+  constructor(options: { engine: Engine; content: ContentStore }) {
+    this.#engine = options.engine;
+    this.#content = options.content;
+  }
+
+  /** One consistent look at the records; `look` may open content and keep it longer than the snapshot. */
+  async inSnapshot<T>(look: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const lookUp = new LookUp();
+    this.#lookingUp.add(lookUp);
+    const snapshot = this.#engine.snapshot();
+    try {
+      return await look(snapshot);
+    } finally {
+      snapshot.close();
+      this.#lookingUp.delete(lookUp);
+      lookUp.end();
+    }
+  }
+
+  /** The bytes of one range of a blob: at once when they stand in the engine, as a stream otherwise. */
+  async open(
+    snapshot: Snapshot,
+    content: BlobContent,
+    range: ByteRange,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+    if (content.kind === 'empty' || range.lengthBytes === 0) return new Uint8Array(0);
+    if (content.kind === 'layout') {
+      const layout = await loadValue(snapshot, layoutKey(content.id));
+      return new PinnedBytes(this.#pin(content.id), this.#readLayout(layoutPieces(layout, range)));
+    }
+    const ref = { id: content.id, inline: content.kind === 'inline' };
+    const value = await loadValue(snapshot, extentKey(ref));
+    if (ref.inline) return slice(decodeInline(value), range);
+    return new PinnedBytes(this.#pin(content.id), this.#readPlaced({ extent: ref, ...range }, decodeJson(value)));
+  }
+
+  isPinned(id: Id): boolean {
+    return this.#pins.has(id);
+  }
+
+  /** Resolves once every reader that is looking records up right now has pinned what it will read. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#lookingUp].map((lookUp) => lookUp.ended()));
+  }
+
+  #pin(id: Id): () => void {
+    this.#pins.set(id, (this.#pins.get(id) ?? 0) + 1);
+    return () => {
+      const count = this.#pins.get(id) as number;
+      if (count === 1) this.#pins.delete(id);
+      else this.#pins.set(id, count - 1);
+    };
+  }
+
+  async *#readLayout(pieces: Generator<LayoutPiece>): AsyncGenerator<Uint8Array> {
+    for (let window = take(pieces, WINDOW_PIECES); window.length > 0; window = take(pieces, WINDOW_PIECES)) {
+      const values = await this.#lookUp(window.map((piece) => piece.extent));
+      for (const [index, piece] of window.entries()) {
+        const value = values[index] as Uint8Array;
+        if (piece.extent.inline) yield slice(decodeInline(value), piece);
+        else yield* this.#readPlaced(piece, decodeJson(value));
+      }
+    }
+  }
+
+  /** The sweeper may have moved the extent since it was looked up; its row then says where to. */
+  async *#readPlaced(piece: LayoutPiece, { placement }: PlacedRecord): AsyncGenerator<Uint8Array> {
+    let givenBytes = 0;
+    try {
+      for await (const bytes of this.#content.read(placement, piece)) {
+        givenBytes += bytes.length;
+        yield bytes;
+      }
+    } catch (error) {
+      if (!(error instanceof ExtentMissing)) throw error;
+      const [value] = await this.#lookUp([piece.extent]);
+      const now = decodeJson<PlacedRecord>(value as Uint8Array);
+      if (now.placement === placement) throw error;
+      yield* this.#content.read(now.placement, {
+        offsetBytes: piece.offsetBytes + givenBytes,
+        lengthBytes: piece.lengthBytes - givenBytes,
+      });
+    }
+  }
+
+  async #lookUp(extents: readonly ExtentRef[]): Promise<Uint8Array[]> {
+    const snapshot = this.#engine.snapshot();
+    try {
+      const entries = await snapshot.get(extents.map(extentKey));
+      return entries.map((entry, index) => {
+        if (entry === null) throw new UnreadableRecord(`extent ${extents[index]?.id} has no record`);
+        return entry.value;
+      });
+    } finally {
+      snapshot.close();
+    }
+  }
+}
+
+/** A stream that lets its pin go when it is read to the end, fails, or is given up, even before its first piece. */
+class PinnedBytes implements AsyncIterableIterator<Uint8Array> {
+  #unpin: (() => void) | null;
+  readonly #bytes: AsyncGenerator<Uint8Array>;
+
+  constructor(unpin: () => void, bytes: AsyncGenerator<Uint8Array>) {
+    this.#unpin = unpin;
+    this.#bytes = bytes;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    try {
+      const result = await this.#bytes.next();
+      if (result.done === true) this.#release();
+      return result;
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    try {
+      await this.#bytes.return(undefined);
+    } finally {
+      this.#release();
+    }
+    return { done: true, value: undefined };
+  }
+
+  #release(): void {
+    this.#unpin?.();
+    this.#unpin = null;
+  }
+}
+
+/** A reader between its snapshot and its pins. Almost nobody ever waits for one, so it costs no promise. */
+class LookUp {
+  readonly #waiting: (() => void)[] = [];
+
+  ended(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  end(): void {
+    for (const resolve of this.#waiting) resolve();
+  }
+}
+
+async function loadValue(snapshot: Snapshot, key: Uint8Array): Promise<Uint8Array> {
+  const [entry] = await snapshot.get([key]);
+  if (!entry) throw new UnreadableRecord('a blob names content that has no record');
+  return entry.value;
+}
+
+function take<T>(source: Generator<T>, count: number): T[] {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const next = source.next();
+    if (next.done === true) break;
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+const slice = (bytes: Uint8Array, range: ByteRange): Uint8Array =>
+  bytes.subarray(range.offsetBytes, range.offsetBytes + range.lengthBytes);

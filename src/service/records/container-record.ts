@@ -1,0 +1,16 @@
+import type { Id } from '../../base/ids.ts';
+import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
+import type { Lease } from '../../rules/lease.ts';
+import type { Metadata } from '../../rules/names.ts';
+
+/** A container. Its blobs are keyed by `id`, so a container of the same name created later never sees them. */
+export interface ContainerRecord {
+  readonly id: Id;
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+  readonly createdMs: number;
+  readonly metadata: Metadata;
+  readonly publicAccess: PublicAccess | null;
+  readonly policies: readonly AccessPolicy[];
+  readonly lease: Lease;
+}
