@@ -103,6 +103,7 @@ for (const [what, token, how, code] of [
   ['another address', present({ sip: '10.0.0.1-10.0.0.9' }), {}, 'AuthorizationSourceIPMismatch'],
   ['https asked for and not had', present({ spr: 'https' }), {}, 'AuthorizationProtocolMismatch'],
   ['https asked for and had', present({ spr: 'https' }), { endpoint: HOST_STYLE }, 'accepted'],
+  ['fields of a service SAS', `${present({})}&sr=c`, {}, 'AuthenticationFailed'],
   ['a repeated field', `${present({})}&se=2026-01-01`, {}, 'AuthenticationFailed'],
 ] as const) {
   test(`an account token with ${what} gets ${code}`, async () => {

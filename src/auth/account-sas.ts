@@ -46,7 +46,7 @@ export function verifyAccountSas(
 }
 
 /** Every line ends with a line break, the last one too. */
-export function accountSasStringToSign(account: string, field: SasFields): string {
+function accountSasStringToSign(account: string, field: SasFields): string {
   const names = ['sp', 'ss', 'srt', 'st', 'se', 'sip', 'spr', 'sv'];
   if (field('sv') >= SINCE_ENCRYPTION_SCOPE) names.push('ses');
   return `${[account, ...names.map(field)].join('\n')}\n`;

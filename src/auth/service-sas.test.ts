@@ -379,6 +379,20 @@ for (const [what, fields, since] of [
   });
 }
 
+test('snapshots, versions and directories are refused to tokens whose version does not sign the kind of resource', async () => {
+  for (const [kind, version, path, fields] of [
+    ['bs', '2018-03-28', 'c/b', { snapshot: '2024-01-01T00:00:00.0000000Z' }],
+    ['bv', '2018-03-28', 'c/b', { versionid: '2024-01-01T00:00:00.0000000Z' }],
+    ['d', '2018-03-28', 'c', { sdd: '0' }],
+    ['b', '2018-03-28', 'c', {}],
+  ] as const) {
+    const lines = ['r', '', se, `/blob/larimartest/${path}`, '', '', '', version, '', '', '', '', ''];
+    const token = handMade({ sp: 'r', se, sr: kind, sv: version, ...fields }, lines);
+    const resource = path.split('/');
+    assert.equal(await codeOf(use({ token, resource, query: 'comp=list&prefix=x' })), 'AuthenticationFailed', kind);
+  }
+});
+
 const acl = (policy: { start?: string; expiry?: string; permission?: string }): ResourceAcl => ({
   publicAccess: null,
   policies: [

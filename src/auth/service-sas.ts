@@ -48,7 +48,8 @@ export async function verifyServiceSas(
   const expiry = fromTokenOrPolicy(field, 'se', policy?.expiry);
   const permissions = fromTokenOrPolicy(field, 'sp', policy?.permission);
   if (expiry === '') throw authenticationFailed('Neither the token (se) nor its stored access policy has an expiry.');
-  if (permissions === '') throw authenticationFailed('Neither the token (sp) nor its stored access policy permits.');
+  if (permissions === '')
+    throw authenticationFailed('Neither the token (sp) nor its stored access policy permits anything.');
 
   refusePeriod({ start, expiry }, nowMs);
   refuseSourceAddress(field, request);
@@ -90,9 +91,7 @@ function refusePermissions(service: ServiceLetter, field: SasFields): void {
   }
 }
 
-const OVERRIDES = ['rscc', 'rscd', 'rsce', 'rscl', 'rsct'];
-
-export function serviceSasStringToSign(service: ServiceLetter, field: SasFields, resource: string): string {
+function serviceSasStringToSign(service: ServiceLetter, field: SasFields, resource: string): string {
   const version = field('sv');
   const lines = [field('sp'), field('st'), field('se'), resource, field('si')];
   if (version >= SINCE_ADDRESS_AND_PROTOCOL) lines.push(field('sip'), field('spr'));
@@ -102,7 +101,7 @@ export function serviceSasStringToSign(service: ServiceLetter, field: SasFields,
     if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
   }
   if (service === 't') lines.push(...KEY_RANGE.map(field));
-  if (signsOverrides(service, field)) lines.push(...OVERRIDES.map(field));
+  if (signsOverrides(service, field)) lines.push(...overriddenHeaders.map(([name]) => field(name)));
   return lines.join('\n');
 }
 

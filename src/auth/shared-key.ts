@@ -29,17 +29,11 @@ export function verifySharedKey(
   const headers = collectHeaders(request);
   refuseSkewedDate(headers, nowMs);
   let usual: string | null = null;
-  for (const stringToSign of stringsToSign(request, headers, scheme)) {
+  for (const stringToSign of stringsToSign(request, scheme, headers)) {
     if (signatureMatches(account, stringToSign, signature)) return;
     usual ??= stringToSign;
   }
   throw signatureMismatch(usual ?? '');
-}
-
-/** The string that the service itself would sign. */
-export function sharedKeyStringToSign(request: SignedRequest, scheme: SharedKeyScheme): string {
-  for (const stringToSign of stringsToSign(request, collectHeaders(request), scheme)) return stringToSign;
-  throw new Error('There is always a string to sign');
 }
 
 const STANDARD_HEADERS = [
@@ -56,8 +50,8 @@ const STANDARD_HEADERS = [
   'range',
 ] as const;
 type StandardHeader = (typeof STANDARD_HEADERS)[number];
-const isStandardHeader = (name: string): name is StandardHeader => standardHeaders.has(name);
 const standardHeaders: ReadonlySet<string> = new Set(STANDARD_HEADERS);
+const isStandardHeader = (name: string): name is StandardHeader => standardHeaders.has(name);
 
 interface SignedHeaders {
   readonly standard: ReadonlyMap<StandardHeader, string>;
@@ -97,7 +91,11 @@ function refuseSkewedDate({ standard, extension }: SignedHeaders, nowMs: number)
 }
 
 /** Every string that counts as signed, the likeliest first, each made only when the ones before did not match. */
-function* stringsToSign(request: SignedRequest, headers: SignedHeaders, scheme: SharedKeyScheme): Generator<string> {
+export function* stringsToSign(
+  request: SignedRequest,
+  scheme: SharedKeyScheme,
+  headers: SignedHeaders = collectHeaders(request),
+): Generator<string> {
   if (request.service === 't') return yield* tableStringsToSign(request, headers, scheme);
   const lite = scheme === 'SharedKeyLite' || request.version < SINCE_FULL_STRING;
   const head = lite ? liteHead(request, headers) : fullHead(request, headers);
@@ -164,9 +162,8 @@ const foldWhiteSpace = (value: string): string =>
 /** A path-style secondary is signed by its own path (SDKs) or by the primary's (the documentation). */
 function* signedPaths({ target }: SignedRequest): Generator<string> {
   yield target.rawPath === '' ? '/' : target.rawPath;
-  const secondaryPrefix = `/${target.account}-secondary`;
-  if (target.secondary && !target.hostStyle && target.rawPath.startsWith(secondaryPrefix)) {
-    yield `/${target.account}${target.rawPath.slice(secondaryPrefix.length)}`;
+  if (target.secondary && !target.hostStyle) {
+    yield `/${target.account}${target.rawPath.slice(`/${target.account}-secondary`.length)}`;
   }
 }
 

@@ -19,6 +19,12 @@ export class IdSource {
     this.#now = now;
   }
 
+  /** From now on every id sorts after this one (or after nothing, for an empty text). */
+  startAfter(id: Id): void {
+    const ms = id === '' ? 0 : Number.parseInt(id.slice(0, 12), 16) + 1;
+    this.#lastMs = Math.max(this.#lastMs, ms);
+  }
+
   next(): Id {
     const nowMs = this.#now();
     if (nowMs > this.#lastMs) {
@@ -28,8 +34,6 @@ export class IdSource {
       this.#lastMs++;
       this.#counter = 0;
     }
-    return (
-      this.#lastMs.toString(16).padStart(12, '0') + this.#counter.toString(16).padStart(4, '0') + this.#suffix
-    );
+    return this.#lastMs.toString(16).padStart(12, '0') + this.#counter.toString(16).padStart(4, '0') + this.#suffix;
   }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { blobNeeds } from '../../auth/needs.ts';
-import { Crc64 } from '../../base/crc64.ts';
+import { crc64Of } from '../../base/crc64.ts';
 import { parseRange } from '../../rules/range-header.ts';
 import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
@@ -46,7 +46,8 @@ function render(exchange: AuthorizedExchange, read: BlobReadWithBytes, rangeHash
   const { blob, slice, bytes, nowMs } = read;
   const headers = blobHeaders(exchange, blob, nowMs);
   const md5 = blob.headers.contentMd5;
-  headers.push('Content-Length', String(slice?.lengthBytes ?? blob.lengthBytes));
+  // Bytes in hand tell their length themselves.
+  if (!(bytes instanceof Uint8Array)) headers.push('Content-Length', String(slice?.lengthBytes ?? blob.lengthBytes));
   if (slice === null) {
     if (md5 !== undefined) headers.push('Content-MD5', md5);
     return { status: 200, headers, body: bytes };
@@ -69,11 +70,7 @@ async function renderHashed(exchange: AuthorizedExchange, read: BlobReadWithByte
 
 const md5Header = (bytes: Uint8Array): string[] => ['Content-MD5', hash('md5', bytes, 'base64')];
 
-function crc64Header(bytes: Uint8Array): string[] {
-  const crc64 = new Crc64();
-  crc64.update(bytes);
-  return ['x-ms-content-crc64', crc64.digest().toString('base64')];
-}
+const crc64Header = (bytes: Uint8Array): string[] => ['x-ms-content-crc64', crc64Of(bytes).toString('base64')];
 
 async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   if (bytes instanceof Uint8Array) return bytes;

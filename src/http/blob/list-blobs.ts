@@ -1,7 +1,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
-import { leaseAt, leaseHeaders } from '../../rules/lease.ts';
 import { blobNameNeedsEncoding, type Metadata } from '../../rules/names.ts';
+import { reportedLease } from '../../rules/precedence.ts';
 import { type BlobPage, type ListedBlob, listBlobs as list } from '../../service/blob/list-blobs.ts';
 import { invalidQuery } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
@@ -84,7 +84,7 @@ function renderName(xml: XmlWriter, name: string): void {
 
 function renderProperties(xml: XmlWriter, blob: (ListedBlob & { kind: 'blob' })['blob'], nowMs: number): void {
   const { headers } = blob;
-  const lease = leaseHeaders(leaseAt(blob.lease, nowMs));
+  const lease = reportedLease(blob.lease, nowMs);
   xml
     .open('Properties')
     .leaf('Creation-Time', formatHttpDate(blob.createdMs))
@@ -114,7 +114,7 @@ function renderUncommitted(
   staging: (ListedBlob & { kind: 'uncommitted' })['staging'],
   nowMs: number,
 ): void {
-  const lease = leaseHeaders(leaseAt(staging.lease, nowMs));
+  const lease = reportedLease(staging.lease, nowMs);
   xml
     .open('Properties')
     .leaf('Creation-Time', formatHttpDate(staging.createdMs))

@@ -1,6 +1,6 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
-import { leaseAt, leaseHeaders } from '../../rules/lease.ts';
+import { reportedLease } from '../../rules/precedence.ts';
 import { type ListedContainer, listContainers as list } from '../../service/blob/list-containers.ts';
 import { XmlWriter } from '../xml.ts';
 import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from './list.ts';
@@ -39,7 +39,7 @@ function renderContainer(
   include: ReadonlySet<string>,
   nowMs: number,
 ): void {
-  const lease = leaseHeaders(leaseAt(container.lease, nowMs));
+  const lease = reportedLease(container.lease, nowMs);
   xml
     .open('Container')
     .leaf('Name', name)

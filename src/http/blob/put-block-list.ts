@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { blobNeeds } from '../../auth/needs.ts';
-import { Crc64 } from '../../base/crc64.ts';
+import { crc64Of } from '../../base/crc64.ts';
 import { type BlockListEntry, blockIdLengthBytes, COMMITTED_BLOCK_COUNT_MAX } from '../../rules/block-list.ts';
 import { putBlockList as put } from '../../service/blob/put-block-list.ts';
 import { refuseHashMismatch } from '../../service/blob/take-body.ts';
@@ -66,9 +66,3 @@ function parseEntries(root: XmlNode): BlockListEntry[] {
 }
 
 const md5Of = (bytes: Uint8Array): Buffer => hash('md5', bytes, 'buffer');
-
-function crc64Of(bytes: Uint8Array): Buffer {
-  const crc64 = new Crc64();
-  crc64.update(bytes);
-  return crc64.digest();
-}

@@ -2,8 +2,9 @@
 
 import type { ResponseOverrides } from '../../auth/identity.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
-import { type Lease, leaseAt, leaseHeaders } from '../../rules/lease.ts';
+import type { Lease } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
+import { reportedLease } from '../../rules/precedence.ts';
 import { SINCE_QUOTED_ETAGS } from '../../rules/versions.ts';
 import type { BlobHeaders, BlobRecord } from '../../service/records/blob-record.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
@@ -23,7 +24,7 @@ export function metadataHeaders(metadata: Metadata): string[] {
 }
 
 export function leaseResponseHeaders(stored: Lease, nowMs: number): string[] {
-  const { status, state, duration } = leaseHeaders(leaseAt(stored, nowMs));
+  const { status, state, duration } = reportedLease(stored, nowMs);
   const headers = ['x-ms-lease-status', status, 'x-ms-lease-state', state];
   if (duration !== null) headers.push('x-ms-lease-duration', duration);
   return headers;

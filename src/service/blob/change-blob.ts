@@ -5,7 +5,7 @@ import type { BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
-import { type BlobWritten, leaseAfterWrite } from './put-blob.ts';
+import { type BlobWritten, keptLease } from './put-blob.ts';
 
 export async function changeBlob(
   storage: Storage,
@@ -21,7 +21,7 @@ export async function changeBlob(
       ...change(before),
       etag: storage.etags.next(before.etag, nowMs),
       lastModifiedMs: changedAt(before.lastModifiedMs, nowMs),
-      lease: leaseAfterWrite(loaded, nowMs),
+      lease: keptLease(loaded, nowMs),
     };
     tx.put(loaded.keys.blob, encodeJson(record));
     return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };

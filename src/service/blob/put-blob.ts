@@ -1,8 +1,8 @@
 /** Put Blob: a whole new version of a block blob, published in one step. */
 import { transact } from '../../engine/transact.ts';
-import { AVAILABLE, afterWrite, leaseAt } from '../../rules/lease.ts';
+import { AVAILABLE } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
-import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import { leaseAfterWrite, refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
 import type { AccessTier, BlobHeaders, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
@@ -47,7 +47,7 @@ export async function putBlob(
         content: contentOf(extent),
         headers: { contentMd5: (md5 as Buffer).toString('base64'), ...request.headers },
         metadata: request.metadata,
-        lease: leaseAfterWrite(loaded, nowMs),
+        lease: keptLease(loaded, nowMs),
         ...tierOf(request.tier, blob),
       };
       if (extent !== null) storage.extents.publish(tx, extent);
@@ -76,8 +76,8 @@ function refusePut(loaded: LoadedBlob, request: PutBlobRequest, nowMs: number): 
 }
 
 /** The lease lives on over any write that it allowed. */
-export function leaseAfterWrite(loaded: LoadedBlob, nowMs: number): BlobRecord['lease'] {
-  return loaded.state === null ? AVAILABLE : afterWrite(leaseAt(loaded.state.lease, nowMs));
+export function keptLease(loaded: LoadedBlob, nowMs: number): BlobRecord['lease'] {
+  return loaded.state === null ? AVAILABLE : leaseAfterWrite(loaded.state.lease, nowMs);
 }
 
 /** An overwrite without a tier keeps the old one. */

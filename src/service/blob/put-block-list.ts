@@ -18,7 +18,7 @@ import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.
 import { changedAt, type Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
-import { type BlobWritten, leaseAfterWrite, tierOf } from './put-blob.ts';
+import { type BlobWritten, keptLease, tierOf } from './put-blob.ts';
 
 /** Blocks looked up per turn of the event loop. */
 const LOOK_UP_STEP = 1_000;
@@ -55,7 +55,7 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
       content,
       headers: request.headers,
       metadata: request.metadata,
-      lease: leaseAfterWrite(loaded, nowMs),
+      lease: keptLease(loaded, nowMs),
       ...tierOf(request.tier, blob),
     };
     const keeping = content.kind === 'layout' ? content.id : null;

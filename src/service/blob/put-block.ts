@@ -13,7 +13,7 @@ import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
-import { leaseAfterWrite } from './put-blob.ts';
+import { keptLease } from './put-blob.ts';
 import { type Body, takeBody } from './take-body.ts';
 
 export const STAGED_BLOCK_COUNT_MAX = 100_000;
@@ -96,7 +96,7 @@ function forgetEndedLease(
   nowMs: number,
   tx: { put(key: Uint8Array, value: Uint8Array): void },
 ): void {
-  const lease = leaseAfterWrite(loaded, nowMs);
+  const lease = keptLease(loaded, nowMs);
   if (loaded.state === null || lease.state === loaded.state.lease.state) return;
   if (loaded.blob !== null) tx.put(loaded.keys.blob, encodeJson({ ...loaded.blob, lease }));
   else tx.put(loaded.keys.staging, encodeJson({ ...loaded.staging, lease }));

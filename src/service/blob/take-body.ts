@@ -1,7 +1,7 @@
 /** Takes a request's body in: streams it to a staged extent while hashing it, and holds it against the hashes given. */
 import { hash as hashOnce } from 'node:crypto';
 import { BodyHash } from '../../base/body-hash.ts';
-import { Crc64 } from '../../base/crc64.ts';
+import { crc64Of } from '../../base/crc64.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
 import type { StagedExtent } from '../extents/extents.ts';
 import type { Storage } from '../storage.ts';
@@ -40,12 +40,6 @@ async function takeSmall(storage: Storage, body: Body, compute: { md5: boolean; 
   const crc64 = compute.crc64 ? crc64Of(bytes) : null;
   refuseHashMismatch(body, { md5, crc64 });
   return { extent: bytes.length === 0 ? null : storage.extents.stageSmall(bytes), md5, crc64 };
-}
-
-function crc64Of(bytes: Uint8Array): Buffer {
-  const crc64 = new Crc64();
-  crc64.update(bytes);
-  return crc64.digest();
 }
 
 async function gather(body: Body): Promise<Uint8Array> {

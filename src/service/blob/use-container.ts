@@ -1,7 +1,7 @@
 /** Operations on a container that exists: reading it, changing its metadata or ACL, deleting it. */
 import { transact } from '../../engine/transact.ts';
 import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
-import type { Conditions } from '../../rules/conditions.ts';
+import { type Conditions, NO_CONDITIONS } from '../../rules/conditions.ts';
 import type { LeaseId } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { refuseContainerDeleteOperation, refuseContainerUseOperation } from '../../rules/precedence.ts';
@@ -23,12 +23,16 @@ export interface ContainerRead {
   readonly nowMs: number;
 }
 
-/** Get Container Properties, Get Container Metadata, Get Container ACL. */
-export async function getContainer(storage: Storage, request: ContainerRequest): Promise<ContainerRead> {
+/** Get Container Properties, Get Container Metadata, Get Container ACL. They take no conditions, and ignore any. */
+export async function getContainer(
+  storage: Storage,
+  request: Omit<ContainerRequest, 'conditions'>,
+): Promise<ContainerRead> {
   return storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
     const container = await findContainer(snapshotReader(snapshot), request.name);
-    refuse(refuseContainerUseOperation({ ...request, container, takes: 'none', nowMs }));
+    const { leaseId } = request;
+    refuse(refuseContainerUseOperation({ container, leaseId, conditions: NO_CONDITIONS, takes: 'none', nowMs }));
     return { container: container as ContainerRecord, nowMs };
   });
 }

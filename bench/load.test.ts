@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { expectSuccess, failureOf, headerOf, Lane, rateInLanes } from './load.ts';
+
+/** A server that answers the n-th request of a connection with the n-th list of pieces, each written by itself. */
+async function listen(context: TestContext, answers: readonly (readonly string[])[]): Promise<number> {
+  const server = createServer((socket) => {
+    let request = 0;
+    socket.setNoDelay(true);
+    socket.on('data', () => {
+      void writeInPieces(socket, answers[request % answers.length] ?? []);
+      request += 1;
+    });
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  context.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function writeInPieces(socket: Socket, pieces: readonly string[]): Promise<void> {
+  for (const piece of pieces) await new Promise((resolve) => socket.write(piece, resolve));
+}
+
+async function open(context: TestContext, answers: readonly (readonly string[])[]): Promise<Lane> {
+  const lane = await Lane.open({ port: await listen(context, answers), bufferBytes: 1024 });
+  context.after(() => lane.close());
+  return lane;
+}
+
+test('an answer that comes in pieces is one answer, and the next request gets the next one', async (context) => {
+  const lane = await open(context, [
+    ['HTTP/1.1 201 Cre', 'ated\r\nETag: "1"\r', '\nContent-Length: 5\r\n\r', '\nab', 'cde'],
+    ['HTTP/1.1 200 OK\r\netag: "2"\r\ncontent-length: 0\r\n\r\n'],
+  ]);
+  const first = await lane.send({ method: 'PUT', path: '/', body: Buffer.from('x') });
+  assert.deepEqual([first.status, first.bodyBytes, headerOf(first, 'etag')], [201, 5, '"1"']);
+  const second = await lane.send({ method: 'GET', path: '/' });
+  assert.deepEqual([second.status, second.bodyBytes, headerOf(second, 'etag')], [200, 0, '"2"']);
+});
+
+test('a body larger than the buffer is counted to its end', async (context) => {
+  const body = 'x'.repeat(100_000);
+  const lane = await open(context, [[`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`, body]]);
+  for (let round = 0; round < 3; round += 1) {
+    assert.equal((await lane.send({ method: 'GET', path: '/' })).bodyBytes, body.length);
+  }
+});
+
+test('the length in the answer to a HEAD announces no body', async (context) => {
+  const lane = await open(context, [['HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n']]);
+  assert.equal((await lane.send({ method: 'HEAD', path: '/' })).bodyBytes, 0);
+});
+
+test('a chunked answer is refused by name instead of being miscounted', async (context) => {
+  const lane = await open(context, [['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n']]);
+  await assert.rejects(lane.send({ method: 'GET', path: '/' }), /without a length/);
+});
+
+test('a refusal is told by its status line and error code', async (context) => {
+  const lane = await open(context, [
+    ['HTTP/1.1 412 Precondition Failed\r\nx-ms-error-code: ConditionNotMet\r\nContent-Length: 0\r\n\r\n'],
+  ]);
+  const answer = await lane.send({ method: 'PUT', path: '/' });
+  assert.equal(failureOf(answer), 'HTTP/1.1 412 Precondition Failed (ConditionNotMet)');
+  assert.throws(() => expectSuccess(answer), /ConditionNotMet/);
+});
+
+test('failed steps are counted beside the rate', async (context) => {
+  const port = await listen(context, [
+    ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'],
+    ['HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n'],
+  ]);
+  let steps = 0;
+  const result = await rateInLanes({ port, connections: 1, seconds: 0.05 }, async (lane) => {
+    steps += 1;
+    return failureOf(await lane.send({ method: 'PUT', path: '/' }));
+  });
+  assert.equal(result.failureCount, Math.floor(steps / 2));
+  assert.ok(result.value > 0);
+});

@@ -1,0 +1,267 @@
+/**
+ * The two ways to load a server: `wrk`, for requests that do not depend on an earlier answer, and lanes of raw sockets
+ * in this process, for those that do. A lane has one request in flight, and reads no more of an answer than it must, so
+ * that the client takes as little as possible of the cores that it shares with the server.
+ */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export interface Outcome {
+  value: number;
+  /** Answers other than the expected one, and broken connections. A row with any is no measurement. */
+  failureCount: number;
+  failure: string | null;
+}
+
+export function outcome(value: number): Outcome {
+  return { value, failureCount: 0, failure: null };
+}
+
+/** The checkout: wrk's script and the peer's cache are found from here, wherever the compiled files lie. */
+export const projectFolder = findProjectFolder(dirname(fileURLToPath(import.meta.url)));
+
+function findProjectFolder(folder: string): string {
+  return existsSync(join(folder, 'package.json')) ? folder : findProjectFolder(dirname(folder));
+}
+
+export interface WrkLoad {
+  port: number;
+  seconds: number;
+  connections: number;
+  method: 'GET' | 'HEAD' | 'PUT';
+  path: string;
+  query: string;
+  headers?: readonly string[];
+  bodyBytes?: number;
+  /** How many names to walk through; without it every request goes to `path` itself. */
+  nameCount?: number;
+}
+
+/** Requests per second. */
+export async function wrk(load: WrkLoad): Promise<Outcome> {
+  const { stdout } = await runWrk([
+    '--threads=1',
+    `--connections=${load.connections}`,
+    `--duration=${load.seconds}s`,
+    '--timeout=30s',
+    `--script=${join(projectFolder, 'bench', 'requests.lua')}`,
+    `http://127.0.0.1:${load.port}`,
+    '--',
+    load.method,
+    load.path,
+    `?${load.query}`,
+    String(load.bodyBytes ?? 0),
+    String(load.nameCount ?? 0),
+    ...(load.headers ?? []),
+  ]);
+  const result = /^RESULT (\d+) ([\d.]+) (\d+) (\d+)$/m.exec(stdout);
+  if (result === null) throw new Error(`wrk gave no result: ${stdout}`);
+  const [requests, seconds, refused, broken] = result.slice(1).map(Number) as [number, number, number, number];
+  return {
+    value: requests / seconds,
+    failureCount: refused + broken,
+    failure: refused + broken === 0 ? null : `${refused} answers of 400 or more, ${broken} socket errors`,
+  };
+}
+
+async function runWrk(words: readonly string[]): Promise<{ stdout: string }> {
+  try {
+    return await promisify(execFile)('wrk', [...words]);
+  } catch (error) {
+    // The error's own message would repeat the whole command.
+    throw new Error(`wrk: ${(error as { stderr: string }).stderr.trim()}`, { cause: error });
+  }
+}
+
+export async function wrkIsInstalled(): Promise<boolean> {
+  // `wrk --version` exits with 1, so only "no such program" counts as missing.
+  return promisify(execFile)('wrk', ['--version']).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+}
+
+export interface Answer {
+  status: number;
+  /** The status line and headers as they came. */
+  head: string;
+  bodyBytes: number;
+}
+
+export function headerOf(answer: Answer, name: string): string | null {
+  return new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(answer.head)?.[1] ?? null;
+}
+
+export interface LaneRequest {
+  method: 'GET' | 'HEAD' | 'PUT';
+  path: string;
+  headers?: readonly string[];
+  body?: Buffer;
+}
+
+interface Waiting {
+  method: string;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+}
+
+const answerTimeoutMs = 120_000;
+
+/** One connection with one request in flight. Bodies are counted and thrown away. */
+export class Lane {
+  readonly #socket: Socket;
+  #waiting: Waiting | null = null;
+  #unread = '';
+  #answer: Answer | null = null;
+  #bodyBytesLeft = 0;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.setTimeout(answerTimeoutMs, () => socket.destroy(new Error(`no answer for ${answerTimeoutMs} ms`)));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+  }
+
+  static open(options: { port: number; bufferBytes: number }): Promise<Lane> {
+    return new Promise((resolve, reject) => {
+      // One reused buffer: a fresh one per read would make the client the slower side of a download.
+      const socket = connect({
+        port: options.port,
+        host: '127.0.0.1',
+        onread: {
+          buffer: Buffer.allocUnsafe(options.bufferBytes),
+          callback: (count: number, bytes: Uint8Array): boolean => {
+            lane.#read(bytes as Buffer, count);
+            return true;
+          },
+        },
+      });
+      const lane = new Lane(socket);
+      socket.once('error', reject);
+      socket.once('connect', () => resolve(lane));
+    });
+  }
+
+  send(request: LaneRequest): Promise<Answer> {
+    const length = request.method === 'PUT' ? [`Content-Length: ${request.body?.length ?? 0}`] : [];
+    const lines = [`${request.method} ${request.path} HTTP/1.1`, 'Host: 127.0.0.1', ...length];
+    const head = `${[...lines, ...(request.headers ?? [])].join('\r\n')}\r\n\r\n`;
+    return new Promise((resolve, reject) => {
+      this.#waiting = { method: request.method, resolve, reject };
+      if (this.#socket.destroyed) return this.#fail(new Error('the connection is closed'));
+      if (request.body === undefined) {
+        this.#socket.write(head, 'latin1');
+        return;
+      }
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(request.body);
+      this.#socket.uncork();
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #read(bytes: Buffer, count: number): void {
+    if (this.#answer !== null) return this.#readBody(count);
+    this.#unread += bytes.toString('latin1', 0, count);
+    const headLength = this.#unread.indexOf('\r\n\r\n');
+    if (headLength === -1) return;
+    this.#answer = { status: Number(this.#unread.slice(9, 12)), head: this.#unread.slice(0, headLength), bodyBytes: 0 };
+    const bodyBytesRead = this.#unread.length - headLength - 4;
+    this.#unread = '';
+    const bodyBytes = this.#announcedBodyBytes(this.#answer);
+    if (bodyBytes === null) {
+      this.#fail(new Error(`an answer without a length: ${this.#answer.head}`));
+      this.#socket.destroy();
+      return;
+    }
+    this.#answer.bodyBytes = bodyBytes;
+    this.#bodyBytesLeft = bodyBytes;
+    this.#readBody(bodyBytesRead);
+  }
+
+  /** Null for a chunked body: no operation driven through a lane needs one. */
+  #announcedBodyBytes(answer: Answer): number | null {
+    if (this.#waiting?.method === 'HEAD' || answer.status === 204 || answer.status === 304) return 0;
+    const length = headerOf(answer, 'content-length');
+    return length === null ? null : Number(length);
+  }
+
+  #readBody(count: number): void {
+    this.#bodyBytesLeft -= count;
+    if (this.#bodyBytesLeft > 0) return;
+    const { resolve } = this.#waiting as Waiting;
+    const answer = this.#answer as Answer;
+    this.#waiting = null;
+    this.#answer = null;
+    resolve(answer);
+  }
+
+  #fail(error: Error): void {
+    this.#waiting?.reject(error);
+    this.#waiting = null;
+  }
+}
+
+export interface LaneLoad {
+  port: number;
+  connections: number;
+  bufferBytes?: number;
+}
+
+/** Runs `body` once on each of several connections at once. */
+export async function inLanes(load: LaneLoad, body: (lane: Lane, index: number) => Promise<void>): Promise<void> {
+  const bufferBytes = load.bufferBytes ?? 65_536;
+  const lanes = await Promise.all(
+    Array.from({ length: load.connections }, () => Lane.open({ port: load.port, bufferBytes })),
+  );
+  try {
+    await Promise.all(lanes.map(body));
+  } finally {
+    for (const lane of lanes) lane.close();
+  }
+}
+
+/** Repeats `step` on every connection until the time is up; the value is steps per second. */
+export async function rateInLanes(
+  load: LaneLoad & { seconds: number },
+  step: (lane: Lane, index: number) => Promise<string | null>,
+): Promise<Outcome> {
+  const total = outcome(0);
+  let steps = 0;
+  let startedAtMs = 0;
+  await inLanes(load, async (lane, index) => {
+    startedAtMs ||= performance.now();
+    while (performance.now() - startedAtMs < load.seconds * 1000) {
+      const failure = await step(lane, index);
+      steps += 1;
+      if (failure === null) continue;
+      total.failureCount += 1;
+      total.failure ??= failure;
+    }
+  });
+  return { ...total, value: steps / ((performance.now() - startedAtMs) / 1000) };
+}
+
+/** Null for a success, else a line that says what came instead. */
+export function failureOf(answer: Answer): string | null {
+  if (answer.status >= 200 && answer.status < 300) return null;
+  const statusLine = answer.head.split('\r\n', 1)[0];
+  return `${statusLine} (${headerOf(answer, 'x-ms-error-code') ?? 'no error code'})`;
+}
+
+/** For the steps of a preparation, where there is nothing to measure if one fails. */
+export function expectSuccess(answer: Answer): Answer {
+  const failure = failureOf(answer);
+  if (failure !== null) throw new Error(failure);
+  return answer;
+}

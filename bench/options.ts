@@ -1,0 +1,108 @@
+/** The benchmark's command line: what is compared, in which rows, at which scale. */
+
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type ContestantName, contestantNames } from './contestants.ts';
+import { allRows } from './rows/all-rows.ts';
+import { mebibyte, type Row, type Scale } from './rows/row.ts';
+
+export interface Options {
+  scale: Scale;
+  rows: Row[];
+  contestants: ContestantName[];
+  larimarProgram?: string;
+  dataFolder?: string;
+  jsonFile?: string;
+}
+
+export const wholeScale: Scale = {
+  rounds: 5,
+  roundSeconds: 2,
+  longRounds: 3,
+  connections: 64,
+  blobCount: 100_000,
+  azuriteBlobCount: 20_000,
+  transferBytes: 1024 * mebibyte,
+  singlePutBytes: 256 * mebibyte,
+};
+
+const quickScale: Scale = {
+  ...wholeScale,
+  rounds: 3,
+  roundSeconds: 1,
+  longRounds: 1,
+  blobCount: 10_000,
+  azuriteBlobCount: 5000,
+  transferBytes: 128 * mebibyte,
+  singlePutBytes: 64 * mebibyte,
+};
+
+export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run.
+
+  npm run bench -- [options]
+
+  --quick             a first impression in two to three minutes; a whole run takes about ten
+  --rows a,b          only these rows: ${allRows(wholeScale)
+    .map((row) => row.name)
+    .join(', ')
+    .replace(/(.{60,80}) /g, '$1\n                      ')}
+  --only a,b          only these of ${contestantNames.join(', ')}
+  --rounds N          rounds per contestant and row (${wholeScale.rounds}); the median is printed
+  --blobs N           blobs held in the list, memory and start-up rows (${wholeScale.blobCount})
+  --azurite-blobs N   the same for Azurite, which takes minutes to store more (${wholeScale.azuriteBlobCount})
+  --larimar FILE      another build's dist/src/cli/larimar.js
+  --data DIR          where the servers keep their data: a real disk, with about 10 GB free (.cache/)
+  --json FILE         also write every round's figure to a file
+  --help              this text
+
+Needs wrk. Everything written is removed at the end.`;
+
+/** Null when only help was asked for. */
+export function parseOptions(words: readonly string[]): Options | null {
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      quick: { type: 'boolean' },
+      rows: { type: 'string' },
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      blobs: { type: 'string' },
+      'azurite-blobs': { type: 'string' },
+      larimar: { type: 'string' },
+      data: { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help === true) return null;
+  const base = values.quick === true ? quickScale : wholeScale;
+  const scale: Scale = {
+    ...base,
+    rounds: countOf('--rounds', values.rounds, base.rounds),
+    blobCount: countOf('--blobs', values.blobs, base.blobCount),
+    azuriteBlobCount: countOf('--azurite-blobs', values['azurite-blobs'], base.azuriteBlobCount),
+  };
+  return {
+    scale,
+    rows: chosen('--rows', values.rows, allRows(scale), (row) => row.name),
+    contestants: chosen('--only', values.only, [...contestantNames], (name) => name),
+    ...(values.larimar === undefined ? {} : { larimarProgram: resolve(values.larimar) }),
+    ...(values.data === undefined ? {} : { dataFolder: resolve(values.data) }),
+    ...(values.json === undefined ? {} : { jsonFile: values.json }),
+  };
+}
+
+function countOf(option: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option} wants a number above 0, not ${text}`);
+  return Number(text);
+}
+
+/** The choice keeps the order of `all`. */
+function chosen<T>(option: string, text: string | undefined, all: T[], nameOf: (item: T) => string): T[] {
+  if (text === undefined) return all;
+  const names = text.split(',');
+  const unknown = names.find((name) => !all.some((item) => nameOf(item) === name));
+  if (unknown !== undefined) throw new Error(`${option}: no ${unknown} among ${all.map(nameOf).join(', ')}`);
+  return all.filter((item) => names.includes(nameOf(item)));
+}

@@ -1,0 +1,39 @@
+-- The requests that wrk sends, chosen by its arguments: method, path, query, body size, count of names, then headers.
+-- With a count above 0, names are made by appending 000000, 000001, … to the path, wrapping round at the count.
+-- Ends with one line "RESULT requests seconds refused socket-errors".
+
+local first, rest, count, same
+local sent = 0
+
+function init(args)
+  local method, path, query = args[1], args[2], args[3]
+  local body = string.rep("x", tonumber(args[4]))
+  count = tonumber(args[5])
+  for i = 6, #args do
+    local name, value = args[i]:match("^([^:]+): (.*)$")
+    wrk.headers[name] = value
+  end
+  -- HEAD and GET go without a body, which wrk.format expresses as nil.
+  local whole = wrk.format(method, path .. "@" .. query, nil, #body > 0 and body or nil)
+  local mark = whole:find("@", 1, true)
+  first, rest = whole:sub(1, mark - 1), whole:sub(mark + 1)
+  if method == "PUT" and #body == 0 then
+    rest = rest:gsub("\r\n\r\n$", "\r\nContent-Length: 0\r\n\r\n")
+  end
+  same = first .. rest
+end
+
+function request()
+  if count == 0 then
+    return same
+  end
+  local name = string.format("%06d", sent % count)
+  sent = sent + 1
+  return first .. name .. rest
+end
+
+function done(summary)
+  local errors = summary.errors
+  io.write(string.format("RESULT %d %.6f %d %d\n", summary.requests, summary.duration / 1e6, errors.status,
+    errors.connect + errors.read + errors.write + errors.timeout))
+end

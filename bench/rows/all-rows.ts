@@ -1,0 +1,21 @@
+/** Every row in the order in which it is run: what a row leaves behind matters to the memory and start-up rows. */
+
+import { conditionRows } from './conditions.ts';
+import { footprintRows } from './footprint.ts';
+import { listRows } from './list.ts';
+import type { Row, Scale } from './row.ts';
+import { smallBlobRows } from './small-blobs.ts';
+import { transferRows } from './transfer.ts';
+
+export function allRows(scale: Scale): Row[] {
+  const footprint = footprintRows(scale);
+  return [
+    ...footprint.empty,
+    ...smallBlobRows(scale),
+    ...conditionRows(scale),
+    ...transferRows(scale),
+    ...footprint.filled,
+    ...listRows(scale),
+    ...footprint.restarted,
+  ];
+}

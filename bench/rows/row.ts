@@ -1,0 +1,36 @@
+/** What a row of the table is, and how large a run is. */
+
+import type { Contestant } from '../contestants.ts';
+import type { Outcome } from '../load.ts';
+
+/** How large one run is; `--quick` makes everything smaller. */
+export interface Scale {
+  rounds: number;
+  roundSeconds: number;
+  /** For rounds that take seconds each whatever is done. */
+  longRounds: number;
+  connections: number;
+  blobCount: number;
+  /** Azurite stores some hundred blobs a second, so it may be given fewer to hold. */
+  azuriteBlobCount: number;
+  transferBytes: number;
+  singlePutBytes: number;
+}
+
+export interface Row {
+  /** What `--rows` calls it. */
+  name: string;
+  title: string;
+  unit: string;
+  better: 'higher' | 'lower';
+  /** `fresh`: the servers start with empty folders; `filled`: they hold the scale's count of blobs. */
+  stage: 'fresh' | 'filled';
+  rounds: number;
+  /** Whether one round is run first and thrown away. */
+  warmsUp: boolean;
+  /** Done once for each contestant, before the first round. */
+  prepare?: (contestant: Contestant) => Promise<void>;
+  round: (contestant: Contestant, round: number) => Promise<Outcome>;
+}
+
+export const mebibyte = 1_048_576;

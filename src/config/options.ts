@@ -1,0 +1,181 @@
+/**
+ * The command line as one table: every option with its environment variable, its default and its sentence of help. What
+ * users of Azurite type is understood too.
+ */
+import { ConfigError } from './config-error.ts';
+
+export interface Option {
+  readonly flag: string;
+  /** What stands behind the flag in the help; null: the flag stands alone. */
+  readonly value: string | null;
+  readonly help: string;
+  readonly environment: string;
+  readonly fallback?: string;
+  /** May be given several times; in the environment, separated by `;`. */
+  readonly repeats?: boolean;
+  /** Other spellings. */
+  readonly also?: readonly string[];
+}
+
+export const OPTIONS = {
+  host: {
+    flag: '--host',
+    value: 'ADDRESS',
+    help: 'address to listen on',
+    environment: 'LARIMAR_HOST',
+    fallback: '127.0.0.1',
+    also: ['--blobHost'],
+  },
+  blobPort: {
+    flag: '--blob-port',
+    value: 'PORT',
+    help: 'port of the Blob service; 0 picks a free one',
+    environment: 'LARIMAR_BLOB_PORT',
+    fallback: '10000',
+    also: ['--blobPort'],
+  },
+  data: {
+    flag: '--data',
+    value: 'DIR',
+    help: 'folder that everything is stored in',
+    environment: 'LARIMAR_DATA',
+    fallback: './larimar-data',
+    also: ['--location', '-l'],
+  },
+  memory: {
+    flag: '--memory',
+    value: null,
+    help: 'store nothing on disk; gone when the server stops',
+    environment: 'LARIMAR_MEMORY',
+    also: ['--inMemoryPersistence'],
+  },
+  account: {
+    flag: '--account',
+    value: 'NAME:KEY[:KEY2]',
+    help: 'an account with one or two Base64 keys; may be repeated',
+    environment: 'LARIMAR_ACCOUNTS',
+    repeats: true,
+  },
+  allowDevelopmentAccount: {
+    flag: '--allow-development-account',
+    value: null,
+    help: 'serve devstoreaccount1, whose key is public, to other machines too',
+    environment: 'LARIMAR_ALLOW_DEVELOPMENT_ACCOUNT',
+  },
+  cert: {
+    flag: '--cert',
+    value: 'FILE',
+    help: 'TLS certificate (PEM); with --key the server speaks HTTPS',
+    environment: 'LARIMAR_CERT',
+  },
+  key: {
+    flag: '--key',
+    value: 'FILE',
+    help: 'private key of the certificate (PEM)',
+    environment: 'LARIMAR_KEY',
+  },
+  log: {
+    flag: '--log',
+    value: 'text|json|silent',
+    help: 'what to print for each request',
+    environment: 'LARIMAR_LOG',
+    fallback: 'text',
+  },
+} as const satisfies Readonly<Record<string, Option>>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+/** Flags of Azurite that ask for what is the case here anyway. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['--skipApiVersionCheck', '--loose', '-L', '--disableTelemetry']);
+
+/** Texts as given: on the command line, else in the environment; absent where neither has any. */
+export type OptionTexts = { readonly [name in OptionName]?: readonly string[] };
+
+export function readOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  accepted: readonly OptionName[],
+): OptionTexts {
+  const given = readArguments(args, accepted);
+  const texts: { [name in OptionName]?: readonly string[] } = {};
+  for (const name of accepted) {
+    const option: Option = OPTIONS[name];
+    const found = given.get(name) ?? fromEnvironment(option, environment);
+    if (found !== undefined) texts[name] = found;
+  }
+  return texts;
+}
+
+function readArguments(args: readonly string[], accepted: readonly OptionName[]): Map<OptionName, string[]> {
+  const given = new Map<OptionName, string[]>();
+  for (let at = 0; at < args.length; at++) {
+    const [flag = '', inline] = splitAtEquals(args[at] as string);
+    if (WITHOUT_EFFECT.has(flag)) continue;
+    if (flag === '--silent' || flag === '-s') {
+      given.set('log', ['silent']);
+      continue;
+    }
+    const name = accepted.find((candidate) => spellings(OPTIONS[candidate]).includes(flag));
+    if (name === undefined) throw unknownOption(flag, accepted);
+    const option: Option = OPTIONS[name];
+    const value = option.value === null ? (inline ?? 'true') : (inline ?? args[++at]);
+    if (value === undefined || (inline === undefined && option.value !== null && value.startsWith('--'))) {
+      throw new ConfigError(`${flag} needs a value: ${option.flag} ${option.value}`);
+    }
+    if (given.has(name) && option.repeats !== true) throw new ConfigError(`${option.flag} is given twice.`);
+    given.set(name, [...(given.get(name) ?? []), value]);
+  }
+  return given;
+}
+
+const splitAtEquals = (arg: string): [string, string | undefined] => {
+  const cut = arg.startsWith('--') ? arg.indexOf('=') : -1;
+  return cut === -1 ? [arg, undefined] : [arg.slice(0, cut), arg.slice(cut + 1)];
+};
+
+const spellings = (option: Option): readonly string[] => [option.flag, ...(option.also ?? [])];
+
+function fromEnvironment(
+  option: Option,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] | undefined {
+  const text = environment[option.environment];
+  if (text === undefined || text === '') return undefined;
+  return option.repeats === true ? text.split(';').filter((part) => part !== '') : [text];
+}
+
+function unknownOption(flag: string, accepted: readonly OptionName[]): ConfigError {
+  const flags = accepted.map((name) => OPTIONS[name].flag);
+  const [nearest] = flags
+    .map((candidate) => ({ candidate, distance: editDistance(flag, candidate) }))
+    .sort((a, b) => a.distance - b.distance);
+  const what = flag.startsWith('-') ? `There is no option ${flag}.` : `"${flag}" is not understood here.`;
+  const isNear = nearest !== undefined && nearest.distance <= 3;
+  return new ConfigError(`${what} ${isNear ? `Did you mean ${nearest.candidate}?` : 'See: larimar --help'}`);
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(replace, (previous[j] as number) + 1, (current[j - 1] as number) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] as number;
+}
+
+export function renderOptions(accepted: readonly OptionName[]): string {
+  const rows = accepted.map((name) => {
+    const option: Option = OPTIONS[name];
+    const left = option.value === null ? option.flag : `${option.flag} ${option.value}`;
+    const fallback = option.fallback === undefined ? '' : ` [${option.fallback}]`;
+    return { left, right: `${option.help}${fallback}`, environment: option.environment };
+  });
+  const width = Math.max(...rows.map((row) => row.left.length));
+  return rows
+    .map((row) => `  ${row.left.padEnd(width)}  ${row.right}\n  ${' '.repeat(width)}  (${row.environment})`)
+    .join('\n');
+}

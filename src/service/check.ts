@@ -1,0 +1,214 @@
+/**
+ * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, and
+ * nothing is there that no record names. Reads everything once and changes nothing.
+ */
+import { successor } from '../base/bytes.ts';
+import type { Id } from '../base/ids.ts';
+import type { ContentStore } from '../content/content.ts';
+import type { Engine, Entry } from '../engine/engine.ts';
+import { placedExtents } from './open-storage.ts';
+import type { BlobRecord, StagedBlock, StagingRecord } from './records/blob-record.ts';
+import { decodeJson } from './records/codec.ts';
+import type { ContainerRecord } from './records/container-record.ts';
+import { decodeInline, type ExtentRef, type PlacedRecord } from './records/extent-record.ts';
+import type { GarbageRecord } from './records/garbage-record.ts';
+import { containerNameOf, idOf, parseBlobKey, stagedBlockIdOf, tableRange } from './records/keys.ts';
+import { decodeLayout } from './records/layout.ts';
+
+export interface CheckReport {
+  readonly containers: number;
+  readonly blobs: number;
+  readonly stagedBlocks: number;
+  readonly extents: number;
+  readonly contentBytes: number;
+  /** Let go of by committed changes, to be swept when the server runs again: not a fault. */
+  readonly awaitingSweep: number;
+  /** What a crash left in the content store; the next start of the server gives it back: not a fault either. */
+  readonly leftByCrash: number;
+  /** What is wrong, a sentence each. */
+  readonly findings: readonly string[];
+}
+
+const STEP = 500;
+
+export async function checkStore(
+  store: { engine: Engine; content: ContentStore; afterCrash: boolean },
+  onProgress: (recordCount: number) => void = () => {},
+): Promise<CheckReport> {
+  return new Check(store, onProgress).run();
+}
+
+class Check {
+  readonly #engine: Engine;
+  readonly #content: ContentStore;
+  readonly #afterCrash: boolean;
+  readonly #onProgress: (recordCount: number) => void;
+  readonly #findings: string[] = [];
+  readonly #containerIds = new Set<Id>();
+  /** Containers, layouts, stagings and extents that a garbage row names: allowed to be there, and to be half gone. */
+  readonly #discarded = new Set<Id>();
+  readonly #layouts = new Map<Id, { lengthBytes: number; extents: readonly ExtentRef[] }>();
+  readonly #liveLayouts = new Set<Id>();
+  readonly #liveStagings = new Set<Id>();
+  /** Extents that live records name, with the length they must have. */
+  readonly #named = new Map<Id, number>();
+  #recordCount = 0;
+  #counts = { containers: 0, blobs: 0, stagedBlocks: 0, extents: 0, contentBytes: 0, awaitingSweep: 0, leftByCrash: 0 };
+
+  constructor(
+    store: { engine: Engine; content: ContentStore; afterCrash: boolean },
+    onProgress: (recordCount: number) => void,
+  ) {
+    this.#engine = store.engine;
+    this.#content = store.content;
+    this.#afterCrash = store.afterCrash;
+    this.#onProgress = onProgress;
+  }
+
+  async run(): Promise<CheckReport> {
+    await this.#each('P', (entry) => void decodeJson(entry.value));
+    await this.#each('G', (entry) => this.#garbage(decodeJson<GarbageRecord>(entry.value)));
+    await this.#each('C', (entry) => this.#container(entry));
+    await this.#each('L', (entry) => this.#layout(entry));
+    await this.#each('B', (entry) => this.#blob(entry));
+    await this.#each('K', (entry) => this.#stagedBlock(entry));
+    this.#unnamedLayouts();
+    await this.#each('I', (entry) => this.#extent(entry, decodeInline(entry.value).length));
+    await this.#each('X', (entry) => this.#placed(entry));
+    for (const id of this.#named.keys()) this.#findings.push(`extent ${id} is named by a record and has none itself`);
+    await this.#strays();
+    return { ...this.#counts, findings: this.#findings };
+  }
+
+  async #each(table: string, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
+    let { from, to } = tableRange(table);
+    for (;;) {
+      const snapshot = this.#engine.snapshot();
+      const entries = await snapshot.range({ from, to }, { limit: STEP }).finally(() => snapshot.close());
+      for (const entry of entries) await this.#visit(table, entry, visit);
+      const last = entries.at(-1);
+      if (last === undefined) return;
+      from = successor(last.key);
+      this.#onProgress(this.#recordCount);
+    }
+  }
+
+  async #visit(table: string, entry: Entry, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
+    this.#recordCount++;
+    try {
+      await visit(entry);
+    } catch (error) {
+      this.#findings.push(`record ${table} ${printable(entry.key)} cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  #garbage(garbage: GarbageRecord): void {
+    this.#counts.awaitingSweep++;
+    this.#discarded.add(garbage.kind === 'extent' ? garbage.extent.id : garbage.id);
+  }
+
+  #container(entry: Entry): void {
+    const container = decodeJson<ContainerRecord>(entry.value);
+    this.#counts.containers++;
+    if (this.#containerIds.has(container.id)) {
+      this.#findings.push(`container ${containerNameOf(entry.key)} shares its id with another`);
+    }
+    this.#containerIds.add(container.id);
+  }
+
+  #layout(entry: Entry): void {
+    const blocks = decodeLayout(entry.value);
+    const lengthBytes = blocks.reduce((sum, block) => sum + block.lengthBytes, 0);
+    const id = idOf(entry.key);
+    this.#layouts.set(id, { lengthBytes, extents: blocks.map((block) => block.extent) });
+    for (const { extent, lengthBytes } of blocks) {
+      if (this.#discarded.has(id)) this.#discarded.add(extent.id);
+      else this.#named.set(extent.id, lengthBytes);
+    }
+  }
+
+  #blob(entry: Entry): void {
+    const { name, kind, containerId } = parseBlobKey(entry.key);
+    const isDiscarded = this.#discarded.has(containerId);
+    if (!isDiscarded && !this.#containerIds.has(containerId)) {
+      this.#findings.push(`blob ${name} stands in no container`);
+    }
+    if (kind === 'staging') {
+      this.#liveStagings.add(decodeJson<StagingRecord>(entry.value).id);
+      return;
+    }
+    const blob = decodeJson<BlobRecord>(entry.value);
+    if (!isDiscarded) this.#counts.blobs++;
+    this.#blobContent(name, blob);
+  }
+
+  #blobContent(name: string, { content, lengthBytes }: BlobRecord): void {
+    if (content.kind === 'inline' || content.kind === 'extent') this.#named.set(content.id, lengthBytes);
+    if (content.kind === 'empty' && lengthBytes !== 0) this.#findings.push(`blob ${name} has a length and no content`);
+    if (content.kind !== 'layout') return;
+    const layout = this.#layouts.get(content.id);
+    this.#liveLayouts.add(content.id);
+    if (layout === undefined) this.#findings.push(`blob ${name} names block list ${content.id}, which is missing`);
+    else if (layout.lengthBytes !== lengthBytes) {
+      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${layout.lengthBytes}`);
+    }
+  }
+
+  #stagedBlock(entry: Entry): void {
+    const { extent, lengthBytes } = decodeJson<StagedBlock>(entry.value);
+    const stagingId = idOf(entry.key);
+    if (this.#liveStagings.has(stagingId)) {
+      this.#counts.stagedBlocks++;
+      this.#named.set(extent.id, lengthBytes);
+    } else if (this.#discarded.has(stagingId)) {
+      // A commit may have taken it over: then a live block list names it, and it must be there.
+      if (!this.#named.has(extent.id)) this.#discarded.add(extent.id);
+    } else {
+      this.#findings.push(`block ${stagedBlockIdOf(entry.key)} is staged for no blob`);
+    }
+  }
+
+  #unnamedLayouts(): void {
+    for (const id of this.#layouts.keys()) {
+      if (!this.#liveLayouts.has(id) && !this.#discarded.has(id)) {
+        this.#findings.push(`block list ${id} belongs to no blob`);
+      }
+    }
+  }
+
+  async #placed(entry: Entry): Promise<void> {
+    const { placement, lengthBytes } = decodeJson<PlacedRecord>(entry.value);
+    const id = idOf(entry.key);
+    const mustBeThere = this.#named.has(id);
+    this.#extent(entry, lengthBytes);
+    const found = await this.#content.verify({ id, placement, lengthBytes });
+    if (mustBeThere && found !== 'ok') this.#findings.push(`extent ${id} is ${found} in the content store`);
+  }
+
+  #extent(entry: Entry, lengthBytes: number): void {
+    const id = idOf(entry.key);
+    this.#counts.extents++;
+    this.#counts.contentBytes += lengthBytes;
+    const expected = this.#named.get(id);
+    this.#named.delete(id);
+    if (expected !== undefined && expected !== lengthBytes) {
+      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, and is named with ${expected}`);
+    }
+    if (expected === undefined && !this.#discarded.has(id)) this.#findings.push(`extent ${id} is named by nothing`);
+  }
+
+  async #strays(): Promise<void> {
+    const strays = await this.#content.strays(placedExtents(this.#engine));
+    if (this.#afterCrash) this.#counts.leftByCrash = strays.extentCount;
+    else if (strays.extentCount > 0) {
+      this.#findings.push(
+        `${strays.extentCount} extents (${strays.bytes} bytes) in the content store are named by nothing`,
+      );
+    }
+  }
+}
+
+const printable = (key: Uint8Array): string =>
+  Buffer.from(key)
+    .toString('latin1')
+    .replaceAll(/[^\x21-\x7e]/g, '.');

@@ -1,0 +1,61 @@
+/** Puts the services' common ground on an engine and a content store, clears up after a crash, and starts sweeping. */
+
+import { successor } from '../base/bytes.ts';
+import type { Clock } from '../base/clock.ts';
+import { IdSource } from '../base/ids.ts';
+import type { ContentStore, PlacedExtent } from '../content/content.ts';
+import type { Engine } from '../engine/engine.ts';
+import { Extents } from './extents/extents.ts';
+import { Readers } from './extents/readers.ts';
+import { Sweeper } from './extents/sweeper.ts';
+import { decodeJson } from './records/codec.ts';
+import type { PlacedRecord } from './records/extent-record.ts';
+import { idOf, tableRange } from './records/keys.ts';
+import { EtagSource, type Storage } from './storage.ts';
+
+const STEP = 1_000;
+
+export async function openStorage(options: {
+  engine: Engine;
+  content: ContentStore;
+  clock: Clock;
+  onError: (error: unknown) => void;
+}): Promise<{ storage: Storage; sweeper: Sweeper; close(): Promise<void> }> {
+  const { engine, content, clock } = options;
+  await content.recover(placedExtents(engine));
+  const ids = new IdSource();
+  ids.startAfter(await newestId(engine));
+  const readers = new Readers({ engine, content });
+  let sweeper: Sweeper | null = null;
+  const extents = new Extents({ engine, content, ids, onGarbage: () => sweeper?.wake() });
+  sweeper = new Sweeper({ engine, content, extents, readers, onError: options.onError });
+  sweeper.wake();
+  const storage: Storage = { engine, extents, readers, clock, ids, etags: new EtagSource() };
+  return { storage, sweeper, close: () => (sweeper as Sweeper).close() };
+}
+
+/** Every extent in the content store that a record makes live. */
+export async function* placedExtents(engine: Engine): AsyncGenerator<PlacedExtent> {
+  let { from, to } = tableRange('X');
+  for (;;) {
+    const snapshot = engine.snapshot();
+    const entries = await snapshot.range({ from, to }, { limit: STEP }).finally(() => snapshot.close());
+    for (const { key, value } of entries) yield { id: idOf(key), ...decodeJson<PlacedRecord>(value) };
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    from = successor(last.key);
+  }
+}
+
+/** Ids grow across restarts, though the clock may have been set back: garbage is swept in their order. */
+async function newestId(engine: Engine): Promise<string> {
+  const snapshot = engine.snapshot();
+  try {
+    const newest = await Promise.all(
+      ['G', 'I', 'K', 'L', 'X'].map((table) => snapshot.range(tableRange(table), { limit: 1, reverse: true })),
+    );
+    return newest.reduce((latest, [entry]) => (entry && idOf(entry.key) > latest ? idOf(entry.key) : latest), '');
+  } finally {
+    snapshot.close();
+  }
+}

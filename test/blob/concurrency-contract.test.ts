@@ -1,0 +1,870 @@
+/**
+ * The concurrency contract, sentence by sentence (C1 to C16), driven by the official client against a running server
+ * whose clock the test moves. Plain requests stand in only where the client has no such call.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import {
+  BlobSASPermissions,
+  BlobServiceClient,
+  type BlockBlobClient,
+  ContainerClient,
+  ContainerSASPermissions,
+} from '@azure/storage-blob';
+import { blobService, freshContainer, NO_RETRIES, outcome, refusal } from '../harness/clients.ts';
+import { type RawResponse, send } from '../harness/http.ts';
+import { startInProcess } from '../harness/in-process.ts';
+import { together } from '../harness/parallel.ts';
+
+const server = await startInProcess();
+const service = blobService(server);
+const STALE_ETAG = '"0x8D0000000000001"';
+const OTHER_LEASE = '11111111-2222-4333-8444-555555555555';
+
+async function freshBlob(container?: ContainerClient, content = 'first'): Promise<BlockBlobClient> {
+  const blob = (container ?? (await freshContainer(service))).getBlockBlobClient(`blob-${randomUUID()}`);
+  await blob.upload(content, content.length);
+  return blob;
+}
+
+async function textOf(blob: BlockBlobClient): Promise<string> {
+  return (await blob.downloadToBuffer()).toString();
+}
+
+async function etagOf(resource: BlockBlobClient | ContainerClient): Promise<string> {
+  const { etag } = await resource.getProperties();
+  assert.ok(etag !== undefined && /^"0x[0-9A-F]+"$/i.test(etag), `an ETag in quotes, not ${etag}`);
+  return etag;
+}
+
+async function acquire(
+  resource: BlockBlobClient | ContainerClient,
+  seconds = 60,
+  id: string = randomUUID(),
+): Promise<string> {
+  await resource.getBlobLeaseClient(id).acquireLease(seconds);
+  return id;
+}
+
+const blockId = (text: string): string => Buffer.from(text).toString('base64');
+
+const put = (blob: BlockBlobClient, text: string, conditions = {}): ReturnType<BlockBlobClient['upload']> =>
+  blob.upload(text, text.length, { conditions });
+
+const pathOf = (resource: BlockBlobClient | ContainerClient): string =>
+  resource instanceof ContainerClient ? `/${resource.containerName}` : `/${resource.containerName}/${resource.name}`;
+
+/** 64 KiB in which every part tells the version that it belongs to. */
+const contentOf = (version: number): string => String(version).padStart(8, '0').repeat(8192);
+
+describe('consistency', () => {
+  test('C1 an answered write is seen by every later read, whoever reads', async () => {
+    const writer = await freshBlob();
+    const reader = new BlobServiceClient(service.url, service.credential, NO_RETRIES)
+      .getContainerClient(writer.containerName)
+      .getBlockBlobClient(writer.name);
+    const container = service.getContainerClient(writer.containerName);
+    for (let round = 0; round < 25; round++) {
+      const { etag } = await put(writer, `round ${round}`);
+      assert.equal(await textOf(reader), `round ${round}`);
+      assert.equal(await etagOf(reader), etag);
+      const listed = [];
+      for await (const item of container.listBlobsFlat()) listed.push(`"${item.properties.etag.replaceAll('"', '')}"`);
+      assert.deepEqual(listed, [etag]);
+    }
+    await writer.delete();
+    assert.equal(await refusal(reader.download()), '404 BlobNotFound');
+  });
+
+  test('C2 a read beside writes returns one committed version, whole', async () => {
+    const blob = await freshBlob();
+    const versions = 40;
+    const numberByEtag = new Map<string, number>();
+    const write = async (version: number): Promise<void> => {
+      const content = contentOf(version);
+      const { etag } = await blob.upload(content, content.length, {
+        metadata: { version: String(version) },
+        blobHTTPHeaders: { blobContentType: `text/x-${version}` },
+      });
+      numberByEtag.set(etag as string, version);
+    };
+    await write(0);
+    const progress = { writing: true };
+    const seen: { etag: string; metadata: string; type: string; body: string }[] = [];
+    const read = async (): Promise<void> => {
+      while (progress.writing) {
+        const response = await blob.download();
+        const chunks: Buffer[] = [];
+        for await (const chunk of response.readableStreamBody as NodeJS.ReadableStream) chunks.push(chunk as Buffer);
+        const { etag, metadata, contentType } = response;
+        const body = Buffer.concat(chunks).toString();
+        seen.push({ etag: etag ?? '', metadata: metadata?.['version'] ?? '', type: contentType ?? '', body });
+      }
+    };
+    const readers = Promise.all([read(), read(), read(), read()]);
+    for (let version = 1; version < versions; version++) await write(version);
+    progress.writing = false;
+    await readers;
+    assert.ok(seen.length >= versions, 'readers ran beside the writer');
+    for (const { etag, metadata, type, body } of seen) {
+      const version = numberByEtag.get(etag);
+      assert.notEqual(version, undefined, `${etag} was given to a writer`);
+      assert.equal(metadata, String(version));
+      assert.equal(type, `text/x-${version}`);
+      assert.ok(body === contentOf(version as number), `the body belongs to version ${version}`);
+    }
+  });
+
+  test('C3 without a strategy the last writer of a blob wins', async () => {
+    const blob = await freshBlob();
+    await put(blob, 'one writer');
+    await put(blob, 'another writer');
+    assert.equal(await textOf(blob), 'another writer');
+    const results = await together(8, (index) => put(blob, `writer ${index}`));
+    assert.deepEqual(new Set(results.map((result) => result.status)), new Set(['fulfilled']));
+    assert.match(await textOf(blob), /^writer [0-7]$/);
+  });
+
+  test('C3 without a strategy the last writer of a container wins', async () => {
+    const container = await freshContainer(service);
+    await container.setMetadata({ writer: 'one' });
+    await container.setMetadata({ writer: 'two' });
+    assert.deepEqual((await container.getProperties()).metadata, { writer: 'two' });
+  });
+});
+
+describe('optimistic concurrency', () => {
+  test('C4 every update of a blob changes its ETag, and nothing else does', async () => {
+    const blob = await freshBlob();
+    const seen = [await etagOf(blob)];
+    const updates: [string, () => Promise<{ etag?: string | undefined }>][] = [
+      ['Put Blob', () => put(blob, 'second')],
+      ['Put Blob with the same content', () => put(blob, 'second')],
+      ['Set Blob Metadata', () => blob.setMetadata({ a: 'b' })],
+      ['Set Blob Metadata to the same', () => blob.setMetadata({ a: 'b' })],
+      ['Set Blob Properties', () => blob.setHTTPHeaders({ blobContentType: 'text/plain' })],
+      ['Put Block List', () => blob.commitBlockList([])],
+    ];
+    for (const [name, update] of updates) {
+      const { etag } = await update();
+      assert.equal(etag, await etagOf(blob), `${name} tells the new ETag`);
+      assert.ok(!seen.includes(etag), `${name} gives an ETag never given before`);
+      seen.push(etag);
+    }
+    const before = await blob.getProperties();
+    server.clock.advance({ seconds: 5 });
+    const lease = blob.getBlobLeaseClient();
+    await lease.acquireLease(15);
+    await lease.renewLease();
+    await lease.changeLease(OTHER_LEASE);
+    await lease.releaseLease();
+    await blob.stageBlock(blockId('x'), 'x', 1);
+    await blob.download();
+    const after = await blob.getProperties();
+    assert.equal(after.etag, before.etag, 'leases, staged blocks and reads leave the ETag');
+    assert.deepEqual(after.lastModified, before.lastModified);
+  });
+
+  test('C4 every update of a container changes its ETag, and nothing else does', async () => {
+    const container = service.getContainerClient(`test-${randomUUID()}`);
+    const created = await container.create();
+    assert.equal(created.etag, await etagOf(container));
+    const metadata = await container.setMetadata({ a: 'b' });
+    assert.notEqual(metadata.etag, created.etag);
+    const acl = await container.setAccessPolicy('blob');
+    assert.notEqual(acl.etag, metadata.etag);
+    const lease = container.getBlobLeaseClient();
+    await lease.acquireLease(15);
+    await lease.releaseLease();
+    await freshBlob(container);
+    assert.equal(await etagOf(container), acl.etag, 'leases and blobs inside leave the ETag');
+  });
+
+  const CONDITIONAL_WRITES: [string, (blob: BlockBlobClient, conditions: { ifMatch: string }) => Promise<unknown>][] = [
+    ['Put Blob', (blob, conditions) => put(blob, 'changed', conditions)],
+    ['Put Block List', (blob, conditions) => blob.commitBlockList([], { conditions })],
+    ['Set Blob Metadata', (blob, conditions) => blob.setMetadata({ changed: 'yes' }, { conditions })],
+    ['Set Blob Properties', (blob, conditions) => blob.setHTTPHeaders({ blobContentType: 'x/y' }, { conditions })],
+  ];
+  for (const [operation, write] of CONDITIONAL_WRITES) {
+    test(`C5 ${operation} with the current ETag succeeds and changes it`, async () => {
+      const blob = await freshBlob();
+      const before = await etagOf(blob);
+      await write(blob, { ifMatch: before });
+      assert.notEqual(await etagOf(blob), before);
+    });
+
+    test(`C5 ${operation} with another ETag gets 412 and changes nothing`, async () => {
+      const blob = await freshBlob();
+      const stale = await etagOf(blob);
+      await put(blob, 'newer');
+      const before = await blob.getProperties();
+      assert.equal(await refusal(write(blob, { ifMatch: stale })), '412 ConditionNotMet');
+      const after = await blob.getProperties();
+      assert.equal(after.etag, before.etag);
+      assert.deepEqual(after.metadata, before.metadata);
+      assert.equal(after.contentType, before.contentType);
+      assert.equal(await textOf(blob), 'newer');
+    });
+  }
+
+  test('C5 Delete Blob with another ETag gets 412 and deletes nothing; with the current one it deletes', async () => {
+    const blob = await freshBlob();
+    assert.equal(await refusal(blob.delete({ conditions: { ifMatch: STALE_ETAG } })), '412 ConditionNotMet');
+    assert.equal(await textOf(blob), 'first');
+    await blob.delete({ conditions: { ifMatch: await etagOf(blob) } });
+    assert.equal(await blob.exists(), false);
+  });
+
+  // true and false as seen from an existing blob; absent: not sent.
+  const READ_ROWS: [im: boolean | null, ius: boolean | null, inm: boolean | null, ims: boolean | null, want: string][] =
+    [
+      [true, null, null, null, 'ok'],
+      [false, null, null, null, '412'],
+      [null, true, null, null, 'ok'],
+      [null, false, null, null, '412'],
+      [null, null, true, null, 'ok'],
+      [null, null, false, null, '304'],
+      [null, null, null, true, 'ok'],
+      [null, null, null, false, '304'],
+      [null, null, false, true, 'ok'],
+      [null, null, true, false, 'ok'],
+      [null, null, false, false, '304'],
+      [true, null, null, false, '304'],
+      [false, null, false, false, '412'],
+      [false, null, true, true, '412'],
+      [true, false, true, true, '412'],
+      [true, false, false, false, '412'],
+      [true, true, false, true, 'ok'],
+      [true, true, true, false, 'ok'],
+      [true, true, false, false, '304'],
+    ];
+  test('C6 reads judge every combination of the four conditions', async () => {
+    const blob = await freshBlob();
+    const { etag, lastModified } = await blob.getProperties();
+    const modified = lastModified as Date;
+    const earlier = new Date(modified.getTime() - 60_000);
+    for (const [im, ius, inm, ims, want] of READ_ROWS) {
+      const conditions = {
+        ...(im === null ? {} : { ifMatch: im ? (etag as string) : STALE_ETAG }),
+        ...(ius === null ? {} : { ifUnmodifiedSince: ius ? modified : earlier }),
+        ...(inm === null ? {} : { ifNoneMatch: inm ? STALE_ETAG : (etag as string) }),
+        ...(ims === null ? {} : { ifModifiedSince: ims ? earlier : modified }),
+      };
+      const expected = want === 'ok' ? 'ok' : `${want} ConditionNotMet`;
+      const row = `If-Match ${im}, If-Unmodified-Since ${ius}, If-None-Match ${inm}, If-Modified-Since ${ims}`;
+      assert.equal(await outcome(blob.download(0, undefined, { conditions })), expected, `Get Blob, ${row}`);
+      assert.equal(await outcome(blob.getProperties({ conditions })), expected, `Get Blob Properties, ${row}`);
+    }
+  });
+
+  test('C6 writes judge If-None-Match, If-Modified-Since and If-Unmodified-Since', async () => {
+    const blob = await freshBlob();
+    const { etag, lastModified } = await blob.getProperties();
+    const modified = lastModified as Date;
+    const earlier = new Date(modified.getTime() - 60_000);
+    const refused: [string, object][] = [
+      ['If-None-Match with the current ETag', { ifNoneMatch: etag }],
+      ['If-Modified-Since with the time of the change', { ifModifiedSince: modified }],
+      ['If-Unmodified-Since with an earlier time', { ifUnmodifiedSince: earlier }],
+    ];
+    for (const [row, conditions] of refused) {
+      assert.equal(await outcome(blob.setMetadata({ a: 'b' }, { conditions })), '412 ConditionNotMet', row);
+      assert.equal(await outcome(put(blob, 'x', conditions)), '412 ConditionNotMet', row);
+    }
+    const accepted: [string, object][] = [
+      ['If-None-Match with another ETag', { ifNoneMatch: STALE_ETAG }],
+      ['If-Modified-Since with an earlier time', { ifModifiedSince: earlier }],
+      ['If-Unmodified-Since with the time of the change', { ifUnmodifiedSince: modified }],
+    ];
+    for (const [row, conditions] of accepted) assert.equal(await outcome(put(blob, 'x', conditions)), 'ok', row);
+  });
+
+  test('C6 a write takes If-None-Match with If-Modified-Since and If-Match with If-Unmodified-Since, and no other mix', async () => {
+    const blob = await freshBlob();
+    const { etag, lastModified } = await blob.getProperties();
+    const date = (lastModified as Date).toUTCString();
+    const mixes: [Record<string, string>, string][] = [
+      [{ 'if-none-match': STALE_ETAG, 'if-modified-since': date }, '200'],
+      [{ 'if-match': STALE_ETAG, 'if-unmodified-since': date }, '412 ConditionNotMet'],
+      [{ 'if-match': etag as string, 'if-none-match': STALE_ETAG }, '400 MultipleConditionHeadersNotSupported'],
+      [{ 'if-match': etag as string, 'if-modified-since': date }, '400 MultipleConditionHeadersNotSupported'],
+      [{ 'if-modified-since': date, 'if-unmodified-since': date }, '400 MultipleConditionHeadersNotSupported'],
+      [{ 'if-match': `${etag}, ${STALE_ETAG}` }, '400 MultipleConditionHeadersNotSupported'],
+    ];
+    for (const [headers, want] of mixes) {
+      const got = await send(server.url, { method: 'PUT', path: `${pathOf(blob)}?comp=metadata`, headers });
+      assert.equal(got.outcome, want, JSON.stringify(headers));
+    }
+  });
+
+  test('C6 a blob that is not there meets the conditions of a create', async () => {
+    const container = await freshContainer(service);
+    const missing = (): BlockBlobClient => container.getBlockBlobClient(randomUUID());
+    const rows: [object, string][] = [
+      [{ ifNoneMatch: '*' }, 'ok'],
+      [{ ifNoneMatch: STALE_ETAG }, 'ok'],
+      [{ ifModifiedSince: new Date() }, 'ok'],
+      [{ ifUnmodifiedSince: new Date(0) }, 'ok'],
+      [{ ifMatch: '*' }, '412 ConditionNotMet'],
+      [{ ifMatch: STALE_ETAG }, '412 ConditionNotMet'],
+    ];
+    for (const [conditions, want] of rows) {
+      assert.equal(await outcome(put(missing(), 'x', conditions)), want, `Put Blob ${JSON.stringify(conditions)}`);
+      const list = missing().commitBlockList([], { conditions });
+      assert.equal(await outcome(list), want, `Put Block List ${JSON.stringify(conditions)}`);
+    }
+  });
+
+  test('C6 If-None-Match * refuses to replace a blob and If-Match * replaces it', async () => {
+    const blob = await freshBlob();
+    assert.equal(await refusal(put(blob, 'x', { ifNoneMatch: '*' })), '409 BlobAlreadyExists');
+    const list = blob.commitBlockList([], { conditions: { ifNoneMatch: '*' } });
+    assert.equal(await refusal(list), '409 BlobAlreadyExists');
+    assert.equal(await textOf(blob), 'first');
+    await put(blob, 'second', { ifMatch: '*' });
+    assert.equal(await textOf(blob), 'second');
+  });
+
+  test('C6 If-None-Match * on a read cannot be satisfied', async () => {
+    const blob = await freshBlob();
+    assert.equal(
+      await refusal(blob.download(0, undefined, { conditions: { ifNoneMatch: '*' } })),
+      '400 UnsatisfiableCondition',
+    );
+  });
+});
+
+/** A container operation as the table has it, and how it takes a condition that holds or does not (null: takes none). */
+interface ContainerRow {
+  readonly operation: string;
+  readonly returnsEtag: boolean;
+  readonly run: (container: ContainerClient) => Promise<{ etag?: string | undefined }>;
+  readonly conditional: ((container: ContainerClient, conditions: object) => Promise<unknown>) | null;
+  /** The same as a plain request, to show that a condition on it is never judged. */
+  readonly plain?: { method: string; query: string };
+}
+
+const rawEtag = (response: RawResponse): { etag?: string | undefined } => {
+  assert.ok(response.status < 300, response.outcome);
+  return { etag: response.headers.etag };
+};
+
+const CONTAINER_ROWS: ContainerRow[] = [
+  {
+    operation: 'Create Container',
+    returnsEtag: true,
+    run: async (container) => {
+      await container.delete();
+      return container.create();
+    },
+    conditional: null,
+  },
+  {
+    operation: 'Get Container Properties',
+    returnsEtag: true,
+    run: (container) => container.getProperties(),
+    conditional: null,
+    plain: { method: 'GET', query: 'restype=container' },
+  },
+  {
+    operation: 'Get Container Metadata',
+    returnsEtag: true,
+    run: async (container) =>
+      rawEtag(await send(server.url, { method: 'GET', path: `${pathOf(container)}?restype=container&comp=metadata` })),
+    conditional: null,
+    plain: { method: 'GET', query: 'restype=container&comp=metadata' },
+  },
+  {
+    operation: 'Set Container Metadata',
+    returnsEtag: true,
+    run: (container) => container.setMetadata({ a: 'b' }),
+    conditional: (container, conditions) => container.setMetadata({ a: 'c' }, { conditions }),
+  },
+  {
+    operation: 'Get Container ACL',
+    returnsEtag: true,
+    run: (container) => container.getAccessPolicy(),
+    conditional: null,
+    plain: { method: 'GET', query: 'restype=container&comp=acl' },
+  },
+  {
+    operation: 'Set Container ACL',
+    returnsEtag: true,
+    run: (container) => container.setAccessPolicy(),
+    conditional: (container, conditions) => container.setAccessPolicy(undefined, undefined, { conditions }),
+  },
+  {
+    operation: 'Delete Container',
+    returnsEtag: false,
+    run: (container) => container.delete() as Promise<{ etag?: string }>,
+    conditional: (container, conditions) => container.delete({ conditions }),
+  },
+  {
+    operation: 'Lease Container',
+    returnsEtag: true,
+    run: (container) => container.getBlobLeaseClient().acquireLease(15),
+    conditional: (container, conditions) => container.getBlobLeaseClient().acquireLease(15, { conditions }),
+  },
+  {
+    operation: 'List Blobs',
+    returnsEtag: false,
+    run: async (container) =>
+      rawEtag(await send(server.url, { method: 'GET', path: `${pathOf(container)}?restype=container&comp=list` })),
+    conditional: null,
+    plain: { method: 'GET', query: 'restype=container&comp=list' },
+  },
+];
+
+describe('the container table', () => {
+  for (const { operation, returnsEtag, run, conditional, plain } of CONTAINER_ROWS) {
+    test(`C7 ${operation} ${returnsEtag ? 'returns the ETag' : 'returns no ETag'}`, async () => {
+      const container = await freshContainer(service);
+      const { etag } = await run(container);
+      if (returnsEtag) assert.equal(etag, await etagOf(container));
+      else assert.equal(etag, undefined);
+    });
+
+    if (conditional === null) {
+      if (plain === undefined) continue;
+      test(`C7 ${operation} judges no condition`, async () => {
+        const container = await freshContainer(service);
+        const headers = { 'if-modified-since': new Date(Date.now() + 3_600_000).toUTCString() };
+        const { outcome } = await send(server.url, {
+          method: plain.method,
+          path: `${pathOf(container)}?${plain.query}`,
+          headers,
+        });
+        assert.ok(['200', '400 ConditionHeadersNotSupported'].includes(outcome), outcome);
+      });
+    } else {
+      test(`C7 ${operation} takes conditions`, async () => {
+        const container = await freshContainer(service);
+        const modified = (await container.getProperties()).lastModified as Date;
+        const earlier = new Date(modified.getTime() - 60_000);
+        const refused = conditional(container, { ifModifiedSince: modified });
+        assert.equal(await outcome(refused), '412 ConditionNotMet');
+        if (operation !== 'Set Container Metadata') {
+          const alsoRefused = conditional(container, { ifUnmodifiedSince: earlier });
+          assert.equal(await outcome(alsoRefused), '412 ConditionNotMet');
+        }
+        assert.equal(await outcome(conditional(container, { ifModifiedSince: earlier })), 'ok');
+      });
+    }
+  }
+});
+
+interface BlobRow {
+  readonly operation: string;
+  readonly returnsEtag: boolean;
+  /** Whether the operation needs the lease id while the blob is leased, or only checks one that is sent. */
+  readonly lease: 'needed' | 'checked';
+  readonly run: (blob: BlockBlobClient, conditions: object) => Promise<{ etag?: string | undefined }>;
+  /** As a plain request, where the operation takes no conditions. */
+  readonly unconditional?: { method: string; query: string; body: string };
+}
+
+const leaseHeader = (conditions: { leaseId?: string; ifMatch?: string }): Record<string, string> => ({
+  ...(conditions.leaseId === undefined ? {} : { 'x-ms-lease-id': conditions.leaseId }),
+  ...(conditions.ifMatch === undefined ? {} : { 'if-match': conditions.ifMatch }),
+});
+
+/** Get Blob Metadata has no call in the official client: its answer in the client's terms. */
+async function getBlobMetadata(blob: BlockBlobClient, conditions: object): Promise<{ etag?: string | undefined }> {
+  const path = `${pathOf(blob)}?comp=metadata`;
+  const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+  if (response.status >= 300) throw new PlainRefusal(response.outcome);
+  return { etag: response.headers.etag };
+}
+
+class PlainRefusal extends Error {}
+
+async function rowOutcome(request: Promise<unknown>): Promise<string> {
+  try {
+    return await outcome(request);
+  } catch (error) {
+    if (error instanceof PlainRefusal) return error.message;
+    throw error;
+  }
+}
+
+const BLOB_ROWS: BlobRow[] = [
+  {
+    operation: 'Put Blob',
+    returnsEtag: true,
+    lease: 'needed',
+    run: (blob, conditions) => put(blob, 'changed', conditions),
+  },
+  {
+    operation: 'Get Blob',
+    returnsEtag: true,
+    lease: 'checked',
+    run: (blob, conditions) => blob.download(0, undefined, { conditions }),
+  },
+  {
+    operation: 'Get Blob Properties',
+    returnsEtag: true,
+    lease: 'checked',
+    run: (blob, conditions) => blob.getProperties({ conditions }),
+  },
+  {
+    operation: 'Set Blob Properties',
+    returnsEtag: true,
+    lease: 'needed',
+    run: (blob, conditions) => blob.setHTTPHeaders({ blobContentType: 'text/plain' }, { conditions }),
+  },
+  {
+    operation: 'Get Blob Metadata',
+    returnsEtag: true,
+    lease: 'checked',
+    run: getBlobMetadata,
+  },
+  {
+    operation: 'Set Blob Metadata',
+    returnsEtag: true,
+    lease: 'needed',
+    run: (blob, conditions) => blob.setMetadata({ a: 'b' }, { conditions }),
+  },
+  {
+    operation: 'Delete Blob',
+    returnsEtag: false,
+    lease: 'needed',
+    run: (blob, conditions) => blob.delete({ conditions }) as Promise<{ etag?: string }>,
+  },
+  {
+    operation: 'Put Block',
+    returnsEtag: false,
+    lease: 'needed',
+    run: (blob, conditions) => blob.stageBlock(blockId('a'), 'a', 1, { conditions }) as Promise<{ etag?: string }>,
+    unconditional: { method: 'PUT', query: `comp=block&blockid=${encodeURIComponent(blockId('a'))}`, body: 'a' },
+  },
+  {
+    operation: 'Put Block List',
+    returnsEtag: true,
+    lease: 'needed',
+    run: (blob, conditions) => blob.commitBlockList([], { conditions }),
+  },
+  {
+    operation: 'Get Block List',
+    returnsEtag: true,
+    lease: 'checked',
+    run: (blob, conditions) => blob.getBlockList('all', { conditions }),
+    unconditional: { method: 'GET', query: 'comp=blocklist', body: '' },
+  },
+];
+
+describe('the blob table', () => {
+  for (const { operation, returnsEtag, lease, run, unconditional } of BLOB_ROWS) {
+    test(`C7 ${operation} ${returnsEtag ? 'returns the ETag' : 'returns no ETag'}`, async () => {
+      const blob = await freshBlob();
+      const { etag } = await run(blob, {});
+      if (returnsEtag) assert.equal(etag, await etagOf(blob));
+      else assert.equal(etag, undefined);
+    });
+
+    if (unconditional === undefined) {
+      test(`C7 ${operation} takes conditions`, async () => {
+        const blob = await freshBlob();
+        assert.equal(await rowOutcome(run(blob, { ifMatch: STALE_ETAG })), '412 ConditionNotMet');
+        assert.equal(await rowOutcome(run(blob, { ifMatch: await etagOf(blob) })), 'ok');
+      });
+    } else {
+      test(`C7 ${operation} judges no condition`, async () => {
+        const blob = await freshBlob();
+        const { method, query, body } = unconditional;
+        const { outcome } = await send(server.url, {
+          method,
+          path: `${pathOf(blob)}?${query}`,
+          headers: { 'if-match': STALE_ETAG },
+          ...(body === '' ? {} : { body }),
+        });
+        assert.ok(['200', '201', '400 ConditionHeadersNotSupported'].includes(outcome), outcome);
+      });
+    }
+
+    test(`C7 ${operation} is usable with the lease id, and refused with a wrong one`, async () => {
+      const blob = await freshBlob();
+      const leaseId = await acquire(blob);
+      const wrong = run(blob, { leaseId: OTHER_LEASE });
+      assert.equal(await rowOutcome(wrong), '412 LeaseIdMismatchWithBlobOperation');
+      if (lease === 'needed') assert.equal(await rowOutcome(run(blob, {})), '412 LeaseIdMissing');
+      else assert.equal(await rowOutcome(run(blob, {})), 'ok');
+      assert.equal(await rowOutcome(run(blob, { leaseId })), 'ok');
+    });
+  }
+
+  test('C7 Lease Blob returns the ETag, leaves it unchanged and takes conditions', async () => {
+    const blob = await freshBlob();
+    const etag = await etagOf(blob);
+    const lease = blob.getBlobLeaseClient();
+    const stale = { conditions: { ifMatch: STALE_ETAG } };
+    assert.equal(await refusal(lease.acquireLease(15, stale)), '412 ConditionNotMet');
+    const current = { conditions: { ifMatch: etag } };
+    assert.equal((await lease.acquireLease(15, current)).etag, etag);
+    assert.equal(await refusal(lease.renewLease(stale)), '412 ConditionNotMet');
+    assert.equal((await lease.renewLease(current)).etag, etag);
+    assert.equal(await refusal(lease.changeLease(OTHER_LEASE, stale)), '412 ConditionNotMet');
+    assert.equal((await lease.changeLease(OTHER_LEASE, current)).etag, etag);
+    assert.equal(await refusal(lease.breakLease(0, stale)), '412 ConditionNotMet');
+    assert.equal((await lease.breakLease(10, current)).etag, etag);
+    assert.equal(await refusal(lease.releaseLease(stale)), '412 ConditionNotMet');
+    assert.equal((await lease.releaseLease(current)).etag, etag);
+    assert.equal(await etagOf(blob), etag);
+  });
+});
+
+const policy = (permissions: string): Parameters<ContainerClient['setAccessPolicy']>[1] => [
+  { id: 'p', accessPolicy: { permissions, startsOn: new Date(0), expiresOn: new Date(Date.now() + 3_600_000) } },
+];
+
+describe('permissions', () => {
+  test('C8 public access opens and closes a container at once', async () => {
+    const blob = await freshBlob();
+    const container = service.getContainerClient(blob.containerName);
+    const anonymous = new ContainerClient(container.url, undefined, NO_RETRIES);
+    const read = (): Promise<unknown> => anonymous.getBlockBlobClient(blob.name).download();
+    assert.equal(await outcome(read()), '401 NoAuthenticationInformation');
+    await container.setAccessPolicy('blob');
+    assert.equal(await outcome(read()), 'ok');
+    assert.equal(await outcome(anonymous.getProperties()), '401 NoAuthenticationInformation');
+    await container.setAccessPolicy('container');
+    assert.equal(await outcome(anonymous.getProperties()), 'ok');
+    await container.setAccessPolicy();
+    assert.equal(await outcome(read()), '401 NoAuthenticationInformation');
+  });
+
+  test('C8 a stored policy grants and revokes at once', async () => {
+    const blob = await freshBlob();
+    const container = service.getContainerClient(blob.containerName);
+    await container.setAccessPolicy(undefined, policy(ContainerSASPermissions.parse('r').toString()));
+    const guest = new ContainerClient(await container.generateSasUrl({ identifier: 'p' }), undefined, NO_RETRIES);
+    const guestBlob = guest.getBlockBlobClient(blob.name);
+    assert.equal(await outcome(guestBlob.download()), 'ok');
+    assert.equal(await outcome(put(guestBlob, 'x')), '403 AuthorizationPermissionMismatch');
+    await container.setAccessPolicy(undefined, policy(BlobSASPermissions.parse('w').toString()));
+    assert.equal(await outcome(guestBlob.download()), '403 AuthorizationPermissionMismatch');
+    assert.equal(await outcome(put(guestBlob, 'x')), 'ok');
+    await container.setAccessPolicy();
+    assert.equal(await outcome(put(guestBlob, 'x')), '403 AuthenticationFailed');
+  });
+});
+
+const LEASABLE: [string, () => Promise<BlockBlobClient | ContainerClient>][] = [
+  ['blob', () => freshBlob()],
+  ['container', () => freshContainer(service)],
+];
+
+describe('pessimistic concurrency', () => {
+  for (const [kind, make] of LEASABLE) {
+    test(`C9 a ${kind}'s lease lasts 15 to 60 seconds or for ever`, async () => {
+      for (const seconds of [15, 37, 60, -1]) {
+        assert.equal(await outcome((await make()).getBlobLeaseClient().acquireLease(seconds)), 'ok', `${seconds} s`);
+      }
+      for (const seconds of [14, 61, 0, 1, -2, 3600]) {
+        const refused = (await make()).getBlobLeaseClient().acquireLease(seconds);
+        assert.equal(await outcome(refused), '400 InvalidHeaderValue', `${seconds} s`);
+      }
+    });
+
+    test(`C9 a ${kind}'s finite lease ends by itself, to the second`, async () => {
+      const resource = await make();
+      await acquire(resource, 15);
+      server.clock.advance({ seconds: 14.999 });
+      assert.equal((await resource.getProperties()).leaseState, 'leased');
+      server.clock.advance({ seconds: 0.001 });
+      const { leaseState, leaseStatus, leaseDuration } = await resource.getProperties();
+      assert.deepEqual([leaseState, leaseStatus, leaseDuration], ['expired', 'unlocked', undefined]);
+      await acquire(resource, 15);
+    });
+
+    test(`C9 a ${kind}'s finite lease is renewed for its whole duration`, async () => {
+      const resource = await make();
+      const lease = resource.getBlobLeaseClient();
+      await lease.acquireLease(20);
+      server.clock.advance({ seconds: 15 });
+      await lease.renewLease();
+      server.clock.advance({ seconds: 19 });
+      assert.equal((await resource.getProperties()).leaseState, 'leased');
+      server.clock.advance({ seconds: 1 });
+      assert.equal((await resource.getProperties()).leaseState, 'expired');
+    });
+
+    test(`C9 any lease of a ${kind} can be released, and is then free at once`, async () => {
+      for (const seconds of [15, -1]) {
+        const resource = await make();
+        const lease = resource.getBlobLeaseClient();
+        await lease.acquireLease(seconds);
+        await lease.releaseLease();
+        assert.equal((await resource.getProperties()).leaseState, 'available');
+        await acquire(resource);
+      }
+    });
+
+    test(`C9 an infinite lease of a ${kind} does not end`, async () => {
+      const resource = await make();
+      await acquire(resource, -1);
+      server.clock.advance({ seconds: 61 });
+      const { leaseState, leaseDuration } = await resource.getProperties();
+      assert.deepEqual([leaseState, leaseDuration], ['leased', 'infinite']);
+    });
+
+    test(`C10 while a ${kind} is leased, a second acquire gets 409`, async () => {
+      const resource = await make();
+      await acquire(resource);
+      assert.equal(await refusal(acquire(resource)), '409 LeaseAlreadyPresent');
+    });
+  }
+
+  const WRITES = BLOB_ROWS.filter((row) => row.lease === 'needed');
+  for (const { operation, run } of WRITES) {
+    test(`C11 ${operation} on a leased blob gets 412 without the lease id and succeeds with it`, async () => {
+      const blob = await freshBlob();
+      const leaseId = await acquire(blob, -1);
+      const before = await blob.getProperties();
+      assert.equal(await refusal(run(blob, {})), '412 LeaseIdMissing');
+      const after = await blob.getProperties();
+      assert.equal(after.etag, before.etag);
+      assert.equal(await textOf(blob), 'first');
+      await run(blob, { leaseId });
+    });
+
+    test(`C12 ${operation} with the id of a lease that has expired gets 412`, async () => {
+      const blob = await freshBlob();
+      const leaseId = await acquire(blob, 15);
+      server.clock.advance({ seconds: 15 });
+      assert.equal(await refusal(run(blob, { leaseId })), '412 LeaseLost');
+      assert.equal(await textOf(blob), 'first');
+      assert.equal(await outcome(run(blob, {})), 'ok', 'without an id it is free');
+    });
+  }
+
+  test('C12 an expired lease can be renewed, unless the blob was written meanwhile', async () => {
+    const untouched = await freshBlob();
+    const first = untouched.getBlobLeaseClient();
+    await first.acquireLease(15);
+    server.clock.advance({ seconds: 16 });
+    assert.equal(await outcome(first.renewLease()), 'ok');
+    assert.equal(await refusal(put(untouched, 'x')), '412 LeaseIdMissing');
+
+    const written = await freshBlob();
+    const second = written.getBlobLeaseClient();
+    await second.acquireLease(15);
+    server.clock.advance({ seconds: 16 });
+    await put(written, 'x');
+    assert.equal(await refusal(second.renewLease()), '409 LeaseIdMismatchWithLeaseOperation');
+  });
+
+  const READS = BLOB_ROWS.filter((row) => row.lease === 'checked');
+  for (const { operation, run } of READS) {
+    test(`C13 ${operation} without a lease id is shared, and refused with a wrong one`, async () => {
+      const blob = await freshBlob();
+      assert.equal(await rowOutcome(run(blob, { leaseId: OTHER_LEASE })), '412 LeaseNotPresentWithBlobOperation');
+      const leaseId = await acquire(blob);
+      assert.equal(await rowOutcome(run(blob, {})), 'ok');
+      assert.equal(await rowOutcome(run(blob, { leaseId })), 'ok');
+      assert.equal(await rowOutcome(run(blob, { leaseId: OTHER_LEASE })), '412 LeaseIdMismatchWithBlobOperation');
+    });
+  }
+
+  test('C14 exclusive write, shared read: the holder writes, everybody reads', async () => {
+    const blob = await freshBlob();
+    const leaseId = await acquire(blob);
+    await put(blob, 'by the holder', { leaseId });
+    assert.equal(await refusal(put(blob, 'by another')), '412 LeaseIdMissing');
+    assert.equal(await textOf(blob), 'by the holder');
+  });
+
+  test('C14 exclusive write, exclusive read: whoever presents an id reads only while it holds the lease', async () => {
+    const blob = await freshBlob();
+    const holder = await acquire(blob, 15);
+    const read = (leaseId: string): Promise<string> =>
+      outcome(blob.download(0, undefined, { conditions: { leaseId } }));
+    assert.equal(await read(holder), 'ok');
+    assert.equal(await read(OTHER_LEASE), '412 LeaseIdMismatchWithBlobOperation');
+    server.clock.advance({ seconds: 15 });
+    const next = await acquire(blob, 15);
+    assert.equal(await read(holder), '412 LeaseIdMismatchWithBlobOperation');
+    assert.equal(await read(next), 'ok');
+  });
+
+  test('C14 shared write, exclusive read: writers pass by ETag while the reader holds a lease that they share', async () => {
+    const blob = await freshBlob();
+    const shared = await acquire(blob, -1);
+    const etag = await etagOf(blob);
+    await put(blob, 'one of the writers', { leaseId: shared, ifMatch: etag });
+    assert.equal(await refusal(put(blob, 'late', { leaseId: shared, ifMatch: etag })), '412 ConditionNotMet');
+    const stranger = blob.download(0, undefined, { conditions: { leaseId: OTHER_LEASE } });
+    assert.equal(await refusal(stranger), '412 LeaseIdMismatchWithBlobOperation');
+    const reader = await blob.download(0, undefined, { conditions: { leaseId: shared } });
+    assert.equal(reader.contentLength, 'one of the writers'.length);
+  });
+
+  test('C15 a leased container is deleted only with its lease id', async () => {
+    const container = await freshContainer(service);
+    const wrong = { conditions: { leaseId: OTHER_LEASE } };
+    assert.equal(await refusal(container.delete(wrong)), '412 LeaseNotPresentWithContainerOperation');
+    const leaseId = await acquire(container);
+    assert.equal(await refusal(container.delete()), '412 LeaseIdMissing');
+    assert.equal(await refusal(container.delete(wrong)), '412 LeaseIdMismatchWithContainerOperation');
+    assert.equal(await container.exists(), true);
+    await container.delete({ conditions: { leaseId } });
+    assert.equal(await container.exists(), false);
+  });
+
+  test('C15 an expired lease no longer hinders, and its id no longer helps', async () => {
+    const container = await freshContainer(service);
+    const leaseId = await acquire(container, 15);
+    server.clock.advance({ seconds: 15 });
+    assert.match(await refusal(container.delete({ conditions: { leaseId } })), /^412 /);
+    assert.equal(await outcome(container.delete()), 'ok');
+  });
+
+  const CONTAINER_USES: [string, (container: ContainerClient, conditions: object) => Promise<unknown>][] = [
+    ['Get Container Properties', (container, conditions) => container.getProperties({ conditions })],
+    [
+      'Get Container Metadata',
+      async (container, conditions) => {
+        const path = `${pathOf(container)}?restype=container&comp=metadata`;
+        const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+        if (response.status >= 300) throw new PlainRefusal(response.outcome);
+      },
+    ],
+    ['Set Container Metadata', (container, conditions) => container.setMetadata({ a: 'b' }, { conditions })],
+    ['Get Container ACL', (container, conditions) => container.getAccessPolicy({ conditions })],
+    ['Set Container ACL', (container, conditions) => container.setAccessPolicy(undefined, [], { conditions })],
+  ];
+  for (const [operation, use] of CONTAINER_USES) {
+    test(`C16 ${operation} of a leased container needs no lease id, and a wrong one is refused`, async () => {
+      const container = await freshContainer(service);
+      const wrong = { leaseId: OTHER_LEASE };
+      assert.equal(await rowOutcome(use(container, wrong)), '412 LeaseNotPresentWithContainerOperation');
+      const leaseId = await acquire(container);
+      assert.equal(await rowOutcome(use(container, {})), 'ok');
+      assert.equal(await rowOutcome(use(container, { leaseId })), 'ok');
+      assert.equal(await rowOutcome(use(container, wrong)), '412 LeaseIdMismatchWithContainerOperation');
+    });
+  }
+
+  test('C16 Lease Container refuses a wrong id', async () => {
+    const container = await freshContainer(service);
+    await acquire(container);
+    const stranger = container.getBlobLeaseClient(OTHER_LEASE);
+    assert.equal(await refusal(stranger.renewLease()), '409 LeaseIdMismatchWithLeaseOperation');
+    assert.equal(await refusal(stranger.releaseLease()), '409 LeaseIdMismatchWithLeaseOperation');
+    const change = stranger.changeLease(randomUUID());
+    assert.equal(await refusal(change), '409 LeaseIdMismatchWithLeaseOperation');
+  });
+
+  test('C16 blobs of a leased container are listed, written, read and deleted without an id', async () => {
+    const container = await freshContainer(service);
+    await acquire(container, -1);
+    const blob = await freshBlob(container);
+    await put(blob, 'second');
+    assert.equal(await textOf(blob), 'second');
+    const names = [];
+    for await (const item of container.listBlobsFlat()) names.push(item.name);
+    assert.deepEqual(names, [blob.name]);
+    await blob.delete();
+  });
+});

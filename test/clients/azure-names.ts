@@ -1,0 +1,65 @@
+/**
+ * For programs that know Azure only by its own names (https://ACCOUNT.blob.core.windows.net): a certificate for such
+ * a name, and a proxy on loopback that leads every tunnel to our server, whatever name was asked for. A program is
+ * pointed at them with HTTPS_PROXY and SSL_CERT_FILE. Needs openssl.
+ */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface CertificateFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export const azureBlobHost = (account: string): string => `${account}.blob.core.windows.net`;
+
+/** A certificate that vouches for itself: a program that is given it as its one root trusts the server. */
+export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles> {
+  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  const kind = '-x509 -nodes -days 2 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1'.split(' ');
+  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+  await promisify(execFile)('openssl', ['req', ...kind, ...names, '-keyout', keyFile, '-out', certFile]);
+  return { certFile, keyFile };
+}
+
+export interface TunnelProxy {
+  readonly url: string;
+  /** The names that were asked for, each once. */
+  readonly hostsAsked: ReadonlySet<string>;
+  close(): Promise<void>;
+}
+
+export async function startTunnelProxy(serverPort: number): Promise<TunnelProxy> {
+  const hostsAsked = new Set<string>();
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+  };
+  const proxy = createServer((_request, response) => response.writeHead(405).end());
+  proxy.on('connect', (request, client: Socket, head) => {
+    hostsAsked.add(request.url ?? '');
+    const upstream = connect(serverPort, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      upstream.write(head);
+      upstream.pipe(client).pipe(upstream);
+    });
+    keep(client);
+    keep(upstream);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    hostsAsked,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      await once(proxy, 'close');
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * A short story of the official JavaScript client against the server as its users run it: what must work at the very
+ * least, wherever it runs. Also run under other versions of Node, which start the server under their own.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { blobService, refusal } from '../harness/clients.ts';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+
+const MIB = 1024 * 1024;
+
+describe('the official client', () => {
+  let server: ServerProcess;
+  before(async () => {
+    server = await startServerProcess();
+  });
+  after(() => server.stop());
+
+  test('uploads, lists, leases and downloads, and finds everything again after a restart', async () => {
+    const container = blobService(server).getContainerClient('story');
+    await container.create();
+    const contents = new Map([
+      ['empty', Buffer.alloc(0)],
+      ['small', Buffer.from('small')],
+      ['middling', randomBytes(300_000)],
+      ['large', randomBytes(9 * MIB)],
+    ]);
+    for (const [name, content] of contents) {
+      const blockwise = { blockSize: MIB, maxSingleShotSize: MIB, concurrency: 4 };
+      await container.getBlockBlobClient(name).uploadData(content, { ...blockwise, metadata: { name } });
+    }
+
+    const listed: string[] = [];
+    for await (const blob of container.listBlobsFlat({ includeMetadata: true })) {
+      assert.equal(blob.metadata?.['name'], blob.name);
+      listed.push(blob.name);
+    }
+    assert.deepEqual(listed, [...contents.keys()].sort());
+
+    const small = container.getBlockBlobClient('small');
+    const lease = small.getBlobLeaseClient();
+    await lease.acquireLease(60);
+    assert.equal(await refusal(small.getBlobLeaseClient().acquireLease(60)), '409 LeaseAlreadyPresent');
+    assert.equal(await refusal(small.upload('x', 1)), '412 LeaseIdMissing');
+
+    await server.restart();
+    assert.equal(await refusal(small.upload('x', 1)), '412 LeaseIdMissing');
+    await lease.releaseLease();
+    for (const [name, content] of contents) {
+      assert.ok(content.equals(await container.getBlobClient(name).downloadToBuffer()), name);
+    }
+  });
+});

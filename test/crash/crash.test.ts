@@ -1,0 +1,112 @@
+/**
+ * Nothing acknowledged is ever lost: one data folder, and twenty times a server on it that is killed at a random moment
+ * of a random load, started again and looked through. Prints its seed; LARIMAR_SEED brings the same load back, though
+ * not the same moment.
+ */
+import assert from 'node:assert/strict';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { send } from '../harness/http.ts';
+import { Random } from '../harness/random.ts';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
+import { runCheck } from './larimar-check.ts';
+import { Kill, Load } from './load.ts';
+import { Verification } from './verify.ts';
+
+const ROUND_COUNT = 20;
+const CLIENT_COUNT = 8;
+const BLOBS_PER_CLIENT_COUNT = 10;
+const ACKNOWLEDGED_BEFORE_KILL_MAX = 400;
+const KILL_DELAY_MAX_MS = 20;
+
+describe('a server killed with kill -9', () => {
+  const random = new Random();
+  const pool = new Pool(random.seed);
+  const clients = Array.from({ length: CLIENT_COUNT }, (_, index) => {
+    const own = newContainerEntry(`client-${index}`);
+    for (let blob = 0; blob < BLOBS_PER_CLIENT_COUNT; blob += 1) own.blobs.push(newBlobEntry(`blob-${blob}`));
+    const passing: ContainerEntry[] = [];
+    return { own, passing };
+  });
+  const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
+  const containers = (): ContainerEntry[] => clients.flatMap(({ own, passing }) => [own, ...passing]);
+  let server: ServerProcess;
+
+  before(async () => {
+    server = await startServerProcess();
+    const create = async (path: string, headers: Record<string, string> = {}): Promise<void> => {
+      assert.equal((await send(server.url, { method: 'PUT', path, headers })).outcome, '201');
+    };
+    for (const { own } of clients) {
+      await create(`/${own.name}?restype=container`);
+      own.exists = true;
+    }
+    await create(`/${counter.container}?restype=container`);
+    await create(`/${counter.container}/${counter.name}`, { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' });
+  });
+  after(() => server.stop());
+
+  /** Load from all clients, until the kill. How many requests were acknowledged. */
+  async function loadUntilKilled(): Promise<number> {
+    const kill = new Kill(1 + random.below(ACKNOWLEDGED_BEFORE_KILL_MAX));
+    const killDelayMs = random.below(KILL_DELAY_MAX_MS);
+    const runs = clients.map(({ own, passing }) => {
+      const clientRandom = new Random(random.below(2 ** 31));
+      return new Load({ url: server.url, random: clientRandom, pool, container: own, passing, counter, kill }).run();
+    });
+    await Promise.race([kill.due, Promise.all(runs)]);
+    await delay(killDelayMs);
+    kill.done = true;
+    await server.kill9();
+    await Promise.all(runs);
+    return kill.acknowledgedCount;
+  }
+
+  async function verify(round: number): Promise<number> {
+    const verification = new Verification(server.url, pool);
+    await Promise.all([...containers().map((one) => verification.container(one)), verification.counter(counter)]);
+    assert.deepEqual(verification.findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
+    return verification.tookEffectCount;
+  }
+
+  test('has everything it acknowledged, nothing by halves, and passes its own check', async (t) => {
+    t.diagnostic(`LARIMAR_SEED=${random.seed}`);
+    let acknowledgedCount = 0;
+    let tookEffectCount = 0;
+    for (let round = 1; round <= ROUND_COUNT; round += 1) {
+      acknowledgedCount += await loadUntilKilled();
+      await server.start();
+      tookEffectCount += await verify(round);
+      if (round % 2 === 0) await server.terminate();
+      else await server.kill9();
+      const check = await runCheck(server.dataFolder);
+      assert.equal(check.exitCode, 0, `check after round ${round}, LARIMAR_SEED=${random.seed}:\n${check.output}`);
+      await server.start();
+    }
+    t.diagnostic(`${acknowledgedCount} acknowledged, ${tookEffectCount} took effect without an answer`);
+  });
+
+  test('gives the space back once everything is deleted', async () => {
+    for (const container of containers().filter(({ exists }) => exists)) {
+      const { outcome } = await send(server.url, { method: 'DELETE', path: `/${container.name}?restype=container` });
+      assert.equal(outcome, '202');
+    }
+    await send(server.url, { method: 'DELETE', path: `/${counter.container}?restype=container` });
+    await server.restart();
+    await server.terminate();
+    const check = await runCheck(server.dataFolder);
+    assert.equal(check.exitCode, 0, check.output);
+    assert.deepEqual(await contentFiles(server.dataFolder), []);
+  });
+});
+
+/** Files with bytes in them that belong to contents and not to the engine. */
+async function contentFiles(dataFolder: string): Promise<string[]> {
+  const entries = await readdir(join(dataFolder, 'content'), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const sizes = await Promise.all(files.map(async (file) => ({ file, bytes: (await stat(file)).size })));
+  return sizes.filter(({ bytes }) => bytes > 0).map(({ file, bytes }) => `${file}: ${bytes} bytes`);
+}

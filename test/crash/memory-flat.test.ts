@@ -1,0 +1,127 @@
+/**
+ * A server's memory does not follow the size of what passes through it: 1 GiB goes up in one request and again as
+ * blocks, and comes down, while the peak of the process's resident memory stays within a bound. The bound is about
+ * memory, generous, and says nothing of speed. Linux only: the peak is read from /proc.
+ */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { after, before, describe, test } from 'node:test';
+import { completeHeaders, send } from '../harness/http.ts';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+
+const MIB = 1024 * 1024;
+const BLOB_BYTES = 1024 * MIB;
+const BLOCK_BYTES = 16 * MIB;
+const GROWTH_MAX_BYTES = 300 * MIB;
+const BLOCKS_AT_ONCE_COUNT = 4;
+
+/** The content is one pattern over and over; its length is a prime, so that no piece of the server's repeats it. */
+const PATTERN = Buffer.from(Array.from({ length: 1_048_573 }, (_, index) => (index * 31 + (index >> 8)) & 0xff));
+
+/** The bytes of the content from `offsetBytes` on. */
+function* contentFrom(offsetBytes: number, lengthBytes: number): Generator<Buffer> {
+  let at = offsetBytes;
+  while (at < offsetBytes + lengthBytes) {
+    const start = at % PATTERN.length;
+    const piece = PATTERN.subarray(start, start + Math.min(PATTERN.length - start, offsetBytes + lengthBytes - at));
+    yield piece;
+    at += piece.length;
+  }
+}
+
+const idOf = (index: number): string => Buffer.from(`block-${String(index).padStart(4, '0')}`).toString('base64');
+
+describe('the memory of a server', { skip: !existsSync('/proc/self/status') && 'needs /proc' }, () => {
+  let server: ServerProcess;
+  let startBytes = 0;
+
+  before(async () => {
+    server = await startServerProcess();
+    await send(server.url, { method: 'PUT', path: '/large?restype=container' });
+    startBytes = await memoryBytes('VmRSS');
+  });
+  after(() => server.stop());
+
+  async function memoryBytes(field: 'VmRSS' | 'VmHWM'): Promise<number> {
+    const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
+    return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
+  }
+
+  async function assertFlat(): Promise<void> {
+    const growthBytes = (await memoryBytes('VmHWM')) - startBytes;
+    assert.ok(growthBytes < GROWTH_MAX_BYTES, `grew by ${Math.round(growthBytes / MIB)} MiB`);
+  }
+
+  /** A PUT whose body is never whole in this process either. */
+  async function putStream(path: string, headers: Record<string, string>, content: Iterable<Buffer>): Promise<void> {
+    const signed = completeHeaders(server.url, { method: 'PUT', path, headers });
+    const { hostname, port } = new URL(server.url);
+    const sent = request({
+      hostname,
+      port,
+      method: 'PUT',
+      path: signed.target,
+      headers: Object.fromEntries(signed.headers),
+    });
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      sent.once('error', reject).once('response', (response) => resolve(response.resume().statusCode));
+    });
+    const [status] = await Promise.all([answered, pipeline(Readable.from(content), sent)]);
+    assert.equal(status, 201);
+  }
+
+  async function assertDownload(path: string): Promise<void> {
+    const signed = completeHeaders(server.url, { method: 'GET', path });
+    const { hostname, port } = new URL(server.url);
+    const headers = Object.fromEntries(signed.headers);
+    const sent = request({ hostname, port, path: signed.target, headers }).end();
+    const response = await new Promise<Readable>((resolve, reject) => {
+      sent.once('error', reject).once('response', resolve);
+    });
+    let at = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      let compared = 0;
+      for (const piece of contentFrom(at, chunk.length)) {
+        assert.ok(piece.equals(chunk.subarray(compared, compared + piece.length)), `other bytes near ${at + compared}`);
+        compared += piece.length;
+      }
+      at += chunk.length;
+    }
+    assert.equal(at, BLOB_BYTES);
+  }
+
+  test('stays flat while 1 GiB goes up in one request and comes down', async () => {
+    const headers = { 'x-ms-blob-type': 'BlockBlob', 'content-length': String(BLOB_BYTES) };
+    await putStream('/large/whole', headers, contentFrom(0, BLOB_BYTES));
+    await assertFlat();
+    await assertDownload('/large/whole');
+    await assertFlat();
+  });
+
+  test('stays flat while 1 GiB goes up as blocks, several at once, and comes down', async () => {
+    const indexes = Array.from({ length: BLOB_BYTES / BLOCK_BYTES }, (_, index) => index);
+    const waiting = [...indexes];
+    const lane = async (): Promise<void> => {
+      for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
+        const path = `/large/blocks?comp=block&blockid=${encodeURIComponent(idOf(index))}`;
+        const headers = { 'content-length': String(BLOCK_BYTES) };
+        await putStream(path, headers, contentFrom(index * BLOCK_BYTES, BLOCK_BYTES));
+      }
+    };
+    await Promise.all(Array.from({ length: BLOCKS_AT_ONCE_COUNT }, lane));
+    const lines = indexes.map((index) => `<Latest>${idOf(index)}</Latest>`).join('');
+    const commit = await send(server.url, {
+      method: 'PUT',
+      path: '/large/blocks?comp=blocklist',
+      body: `<?xml version="1.0" encoding="utf-8"?><BlockList>${lines}</BlockList>`,
+    });
+    assert.equal(commit.outcome, '201');
+    await assertFlat();
+    await assertDownload('/large/blocks');
+    await assertFlat();
+  });
+});

@@ -1,0 +1,37 @@
+/** Randomness that replays: a test prints its seed, and LARIMAR_SEED brings it back. */
+
+export class Random {
+  readonly seed: number;
+  #state: number;
+
+  constructor(seed: number = Number(process.env['LARIMAR_SEED'] ?? Math.floor(Math.random() * 2 ** 31))) {
+    this.seed = seed;
+    this.#state = seed;
+  }
+
+  /** In [0, 1); the mulberry32 generator. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number in [0, below). */
+  below(below: number): number {
+    return Math.floor(this.next() * below);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    if (choices.length === 0) throw new RangeError('nothing to pick from');
+    return choices[this.below(choices.length)] as T;
+  }
+
+  bytes(length: number): Buffer {
+    return Buffer.from(Array.from({ length }, () => this.below(256)));
+  }
+}

@@ -1,0 +1,71 @@
+/** The reporter that test processes are started with: turns node:test's events into the lines of events.ts. */
+import { appendFileSync } from 'node:fs';
+import { Transform } from 'node:stream';
+import { inspect } from 'node:util';
+import { EVENT_FILE_VARIABLE, type Finished, type RunnerEvent } from './events.ts';
+
+interface TestData {
+  readonly name: string;
+  readonly nesting: number;
+  readonly file?: string;
+  readonly skip?: boolean | string;
+  readonly todo?: boolean | string;
+  readonly message?: string;
+  readonly details?: { readonly type?: string; readonly error?: Error & { failureType?: string } };
+}
+
+/** Node's own totals, which the runner counts itself. */
+const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
+
+const eventFile = process.env[EVENT_FILE_VARIABLE];
+const path: string[] = [];
+
+function write(event: RunnerEvent): void {
+  if (eventFile !== undefined) appendFileSync(eventFile, `${JSON.stringify(event)}\n`);
+}
+
+const reasonText = (flag: boolean | string | undefined): string =>
+  typeof flag === 'string' ? flag : 'no reason given';
+
+function describeFailure(error: (Error & { failureType?: string }) | undefined): string {
+  const cause = error?.cause;
+  return cause instanceof Error ? inspect(cause, { depth: 4 }) : (error?.message ?? 'no error was given');
+}
+
+/** What a test:pass or test:fail event counts as; null for suites and for tests that only fail by their subtests. */
+function finishedOf(type: string, data: TestData): Finished | null {
+  const named = { kind: 'finished', path: [...path], file: data.file ?? null } as const;
+  if (data.skip !== undefined && data.skip !== false)
+    return { ...named, outcome: 'skipped', reason: reasonText(data.skip) };
+  if (data.todo !== undefined && data.todo !== false) return { ...named, outcome: 'skipped', reason: 'still to do' };
+  const error = data.details?.error;
+  if (type === 'test:fail') {
+    return error?.failureType === 'subtestsFailed'
+      ? null
+      : { ...named, outcome: 'failed', reason: describeFailure(error) };
+  }
+  return data.details?.type === 'suite' ? null : { ...named, outcome: 'passed', reason: null };
+}
+
+function record(type: string, data: TestData): void {
+  if (type === 'test:start') {
+    path.length = data.nesting;
+    path.push(data.name);
+    write({ kind: 'started', path: [...path] });
+  } else if (type === 'test:pass' || type === 'test:fail') {
+    path.length = data.nesting;
+    path.push(data.name);
+    const finished = finishedOf(type, data);
+    if (finished !== null) write(finished);
+  } else if (type === 'test:diagnostic' && !TOTALS.test(data.message ?? '')) {
+    write({ kind: 'remark', text: data.message ?? '' });
+  }
+}
+
+export default new Transform({
+  writableObjectMode: true,
+  transform(event: { type: string; data: TestData }, _encoding, done): void {
+    record(event.type, event.data);
+    done();
+  },
+});

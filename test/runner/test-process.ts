@@ -1,0 +1,125 @@
+/** Runs test files in one child process of their own and gathers what they report. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EVENT_FILE_VARIABLE, type Finished, type RunnerEvent } from './events.ts';
+
+export interface TestRun {
+  readonly finished: readonly Finished[];
+  readonly remarks: readonly string[];
+  /** What the process printed, both streams. */
+  readonly output: string;
+  readonly seconds: number;
+}
+
+const TIME_LIMIT_SECONDS = 300;
+
+const running = new Set<ChildProcess>();
+
+/** A test process leads a group of its own, so that servers which it started end with it. */
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid as number), 'SIGKILL');
+  } catch {
+    // Already gone.
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const child of running) killGroup(child);
+    process.exit(1);
+  });
+}
+
+function parseEvents(text: string): RunnerEvent[] {
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  return whole
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as RunnerEvent);
+}
+
+/** A process that went wrong outside every test must not pass unnoticed. */
+function brokenProcess(events: readonly RunnerEvent[], name: string, how: string): Finished {
+  const last = events.findLast((event) => event.kind === 'started');
+  const during = last === undefined ? 'before the first test' : `during or after "${last.path.join(' › ')}"`;
+  return { kind: 'finished', outcome: 'failed', path: [name], file: null, reason: `${how}, ${during}` };
+}
+
+interface Ending {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly output: string;
+}
+
+async function spawnAndWait(argv: readonly string[], eventFile: string): Promise<Ending> {
+  const child = spawn(process.execPath, argv, {
+    env: { ...process.env, [EVENT_FILE_VARIABLE]: eventFile },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  let timedOut = false;
+  const limit = setTimeout(() => {
+    timedOut = true;
+    killGroup(child);
+  }, TIME_LIMIT_SECONDS * 1000);
+  const { exitCode, signal } = await new Promise<{ exitCode: number | null; signal: string | null }>((resolve) => {
+    child.on('exit', (exitCode, signal) => {
+      // A server that outlived its test would hold the pipes open.
+      killGroup(child);
+      child.once('close', () => resolve({ exitCode, signal }));
+    });
+  });
+  clearTimeout(limit);
+  running.delete(child);
+  return { exitCode, signal, timedOut, output };
+}
+
+/** Runs the files together in one process. `name` stands for the process in reports. */
+export async function runTestProcess({
+  name,
+  files,
+  outDir,
+}: {
+  name: string;
+  files: readonly string[];
+  outDir: string;
+}): Promise<TestRun> {
+  const startMs = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), 'larimar-test-'));
+  const eventFile = join(folder, 'events');
+  writeFileSync(eventFile, '');
+  try {
+    const reporter = join(outDir, 'test/runner/reporter.js');
+    const entry = join(outDir, 'test/runner/entry.js');
+    const ending = await spawnAndWait(
+      ['--enable-source-maps', '--test-reporter', reporter, '--test-reporter-destination', 'stdout', entry, ...files],
+      eventFile,
+    );
+    const events = parseEvents(readFileSync(eventFile, 'utf8'));
+    const finished = events.filter((event) => event.kind === 'finished');
+    if (ending.timedOut) {
+      finished.push(brokenProcess(events, name, `did not end within ${TIME_LIMIT_SECONDS} s`));
+    } else if (ending.exitCode !== 0 && !finished.some((one) => one.outcome === 'failed')) {
+      finished.push(brokenProcess(events, name, `ended with ${ending.signal ?? `exit code ${ending.exitCode}`}`));
+    }
+    return {
+      finished,
+      remarks: events.filter((event) => event.kind === 'remark').map((event) => event.text),
+      output: ending.output,
+      seconds: (performance.now() - startMs) / 1000,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
