@@ -5,7 +5,8 @@ export function prefixEnd(prefix: Uint8Array): Uint8Array | null {
   for (let last = prefix.length - 1; last >= 0; last--) {
     const byte = prefix[last] as number;
     if (byte < 0xff) {
-      const end = prefix.slice(0, last + 1);
+      // Not slice(): a Buffer's shares its memory.
+      const end = Uint8Array.from(prefix.subarray(0, last + 1));
       end[last] = byte + 1;
       return end;
     }

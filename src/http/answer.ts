@@ -6,7 +6,7 @@ import { authenticate } from '../auth/authenticate.ts';
 import { refuseNeed } from '../auth/authorize.ts';
 import type { Account, ResourceAcl } from '../auth/identity.ts';
 import type { Clock } from '../base/clock.ts';
-import { effectiveVersion, NEWEST_VERSION, OLDEST_VERSION } from '../rules/versions.ts';
+import { effectiveVersion, KNOWN_VERSIONS, NEWEST_VERSION, OLDEST_VERSION } from '../rules/versions.ts';
 import { invalidHeader, missingHeader, StorageError } from '../service/storage-error.ts';
 import { answerPreflight } from './cors.ts';
 import type { Door, Route } from './door.ts';
@@ -103,7 +103,10 @@ function namedVersion(exchange: HttpExchange): string | null {
   return signed === null ? null : (effectiveVersion(signed, NEWEST_VERSION) ?? NEWEST_VERSION);
 }
 
+const KNOWN: ReadonlySet<string> = new Set(KNOWN_VERSIONS);
+
 function readVersion(text: string, where: string): string {
+  if (KNOWN.has(text)) return text;
   const version = effectiveVersion(text, NEWEST_VERSION);
   if (version === null) throw invalidHeader(where, text);
   return version;

@@ -2,7 +2,7 @@
  * The Exchange over node:http: one object for each request, holding what the server learns about it on the way (target,
  * version, caller) and what its line in the log will say. Whatever not every request needs is made when asked for.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Identity, ServiceLetter } from '../auth/identity.ts';
@@ -45,6 +45,7 @@ export class HttpExchange implements AuthorizedExchange {
   /** What follows on this connection cannot be trusted: it ends with this answer. */
   closesConnection = false;
 
+  readonly #headers: IncomingHttpHeaders;
   readonly #awaitsContinue: boolean;
   #continued = false;
   #body: RequestBody | null = null;
@@ -74,7 +75,8 @@ export class HttpExchange implements AuthorizedExchange {
     this.response = response;
     this.socket = request.socket;
     this.method = request.method ?? '';
-    const length = request.headers['content-length'];
+    this.#headers = request.headers;
+    const length = this.#headers['content-length'];
     this.contentLengthBytes = length === undefined ? null : Number(length);
   }
 
@@ -87,7 +89,7 @@ export class HttpExchange implements AuthorizedExchange {
   }
 
   header(name: string): string | null {
-    const value = this.request.headers[name];
+    const value = this.#headers[name];
     return typeof value === 'string' ? value : null;
   }
 
@@ -140,7 +142,7 @@ export class HttpExchange implements AuthorizedExchange {
 
   get #hasBody(): boolean {
     return this.contentLengthBytes === null
-      ? this.request.headers['transfer-encoding'] !== undefined
+      ? this.#headers['transfer-encoding'] !== undefined
       : this.contentLengthBytes > 0;
   }
 

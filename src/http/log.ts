@@ -107,7 +107,7 @@ const TEXT_LINES: LineFormat = {
   access: (entry) =>
     `${isoTime(entry.atMs)} ${entry.remote} ${printable(entry.method)} ${printable(redactUrl(entry.url))} ` +
     `${entry.status} ${entry.errorCode ?? '-'} "${entry.operation ?? '-'}" ` +
-    `in=${entry.receivedBytes} out=${entry.sentBytes} ${entry.durationMs.toFixed(1)}ms ${entry.requestId}`,
+    `in=${entry.receivedBytes} out=${entry.sentBytes} ${tenths(entry.durationMs)}ms ${entry.requestId}`,
   message: ({ atMs, level, text }) => `${isoTime(atMs)} ${level} ${text}`,
 };
 
@@ -123,11 +123,13 @@ const JSON_LINES: LineFormat = {
       operation: entry.operation,
       receivedBytes: entry.receivedBytes,
       sentBytes: entry.sentBytes,
-      durationMs: Number(entry.durationMs.toFixed(1)),
+      durationMs: tenths(entry.durationMs),
       requestId: entry.requestId,
     }),
   message: ({ atMs, level, text }) => JSON.stringify({ time: isoTime(atMs), level, message: text }),
 };
+
+const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 let lastSecondMs = Number.NaN;
 let lastSecondText = '';
@@ -182,9 +184,11 @@ function describe(error: unknown): string {
   return `${error.stack ?? error.message}${cause}`;
 }
 
-const UNPRINTABLE = /[^\u0021-\u007e]/g;
+const UNPRINTABLE = /[^\u0021-\u007e]/;
+const UNPRINTABLE_ALL = new RegExp(UNPRINTABLE, 'g');
 
 /** One line stays one line, whatever a client sends. Node gives bytes beyond ASCII as Latin-1: they become `%xx`. */
 function printable(text: string): string {
-  return text.replaceAll(UNPRINTABLE, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  if (!UNPRINTABLE.test(text)) return text;
+  return text.replaceAll(UNPRINTABLE_ALL, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -820,16 +820,17 @@ describe('pessimistic concurrency', () => {
     assert.equal(await outcome(container.delete()), 'ok');
   });
 
+  /** The official client has no Get Container Metadata, and its Get Container Properties drops the lease id. */
+  const getContainer =
+    (query: string) =>
+    async (container: ContainerClient, conditions: object): Promise<void> => {
+      const path = `${pathOf(container)}?restype=container${query}`;
+      const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+      if (response.status >= 300) throw new PlainRefusal(response.outcome);
+    };
   const CONTAINER_USES: [string, (container: ContainerClient, conditions: object) => Promise<unknown>][] = [
-    ['Get Container Properties', (container, conditions) => container.getProperties({ conditions })],
-    [
-      'Get Container Metadata',
-      async (container, conditions) => {
-        const path = `${pathOf(container)}?restype=container&comp=metadata`;
-        const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
-        if (response.status >= 300) throw new PlainRefusal(response.outcome);
-      },
-    ],
+    ['Get Container Properties', getContainer('')],
+    ['Get Container Metadata', getContainer('&comp=metadata')],
     ['Set Container Metadata', (container, conditions) => container.setMetadata({ a: 'b' }, { conditions })],
     ['Get Container ACL', (container, conditions) => container.getAccessPolicy({ conditions })],
     ['Set Container ACL', (container, conditions) => container.setAccessPolicy(undefined, [], { conditions })],

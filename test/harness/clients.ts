@@ -30,7 +30,9 @@ export interface Refusal {
 /** `412 ConditionNotMet` for a refused request; anything that is no answer of the server is thrown on. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
-  return { status: error.statusCode, code: error.code ?? '' };
+  // The answer to HEAD has its code in a header only, which the client leaves out of the error.
+  const code = error.code ?? error.response?.headers.get('x-ms-error-code') ?? '';
+  return { status: error.statusCode, code };
 }
 
 /** `412 ConditionNotMet` of a request that must not succeed. */

@@ -59,7 +59,7 @@ export class LmdbFile {
       keyEncoding: 'binary',
       encoding: 'binary',
       useVersions: true,
-      // By default a commit is visible, and acknowledged, before it is durable.
+      // By default readers see a commit before it is durable, and its root may reach the disk ahead of its pages.
       overlappingSync: false,
       eventTurnBatching: false,
       // See write().
