@@ -57,7 +57,7 @@ function reportRun(name: string, run: TestRun): void {
   if (failed > 0) parts.push(`${failed} FAILED`);
   if (skipped > 0) parts.push(`${skipped} skipped`);
   console.log(`${name}: ${parts.join(', ')} (${run.seconds.toFixed(1)} s)`);
-  for (const remark of run.remarks) console.log(`  ${remark}`);
+  for (const remark of new Set(run.remarks)) console.log(`  ${remark}`);
 }
 
 interface NamedRun {

@@ -1,7 +1,7 @@
 /** Who a request speaks for: decided from its Authorization header, its SAS, or neither. */
 import { isLoopback } from './client-address.ts';
 import type { Account, Identity, ResourceAcl } from './identity.ts';
-import { authenticationFailed, invalidAuthenticationInfo } from './refusals.ts';
+import { authenticationFailed, bearerRefused, invalidAuthenticationInfo } from './refusals.ts';
 import { verifySas } from './sas.ts';
 import { type SharedKeyScheme, verifySharedKey } from './shared-key.ts';
 import type { SignedRequest } from './signed-request.ts';
@@ -51,7 +51,7 @@ function authenticateByHeader(
   nowMs: number,
 ): Identity {
   if (/^Bearer\b/i.test(authorization)) {
-    throw invalidAuthenticationInfo('Bearer tokens are not supported: use Shared Key or a shared access signature.');
+    throw bearerRefused('Bearer tokens are not supported: use Shared Key or a shared access signature.');
   }
   const match = SHARED_KEY.exec(authorization);
   if (match === null) {

@@ -10,3 +10,7 @@ export const signatureMismatch = (stringToSign: string): StorageError =>
 
 export const invalidAuthenticationInfo = (detail: string): StorageError =>
   new StorageError('InvalidAuthenticationInfo', { elements: { AuthenticationErrorDetail: detail } });
+
+/** A token that is not good asks for a better one (401); a header that cannot be read is a bad request. */
+export const bearerRefused = (detail: string): StorageError =>
+  new StorageError('InvalidAuthenticationInfo', { status: 401, elements: { AuthenticationErrorDetail: detail } });

@@ -2,6 +2,8 @@
  * The resource that a service SAS must have been made for if it is to open what the request addresses. It is signed,
  * so that a token replayed on another path has another string to sign, and fails.
  */
+
+import { StorageError } from '../service/storage-error.ts';
 import type { ServiceLetter } from './identity.ts';
 import { authenticationFailed } from './refusals.ts';
 import { refuseLineBreak, refuseMissing, refuseUnsigned, type SasFields, SINCE_SNAPSHOT_TOKENS } from './sas-token.ts';
@@ -71,8 +73,9 @@ function directoryPath(
   field: SasFields,
   [container = '', blob = '']: readonly string[],
 ): string {
-  refuseMissing(field, ['sdd']);
-  if (!/^\d{1,3}$/.test(field('sdd'))) throw authenticationFailed(`sdd=${field('sdd')} is not a depth of directories.`);
+  if (field('sdd') === '')
+    throw new StorageError('QueryParameterSasMandatory', { elements: { QueryParameterName: 'sdd' } });
+  if (!/^\d{1,3}$/.test(field('sdd'))) throw new StorageError('QueryParameterSddInvalid');
   const depth = Number(field('sdd'));
   const { query } = request.target;
   const listing = blob === '' && query.get('comp') === 'list';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { type Bounds, OrderedMap } from './ordered-map.ts';
 
 /** A sorted array: what the tree must be indistinguishable from. Keys as hex text, which sorts like the bytes. */
@@ -27,8 +27,12 @@ class Model {
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex, 'hex');
 const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex');
+const numbered = (index: number): Uint8Array => bytes(index.toString(16).padStart(8, '0'));
 const rowsOf = (map: OrderedMap<number>, bounds?: Bounds) =>
   [...map.items(bounds)].map(({ key, value }) => [hex(key), value] as const);
+
+/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
+const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const keys = fc.array(fc.constantFrom('00', '01', '7f', 'ff'), { maxLength: 3 }).map((parts) => parts.join(''));
 const changes = fc.array(
@@ -65,6 +69,7 @@ test('after any changes the map, and every earlier version of it, equals a sorte
         for (const [key, value] of model.rows) assert.equal(map.get(bytes(key)), value);
       }
     }),
+    seeded,
   );
 });
 
@@ -77,6 +82,7 @@ test('a range between any two keys, either way, equals that of a sorted array', 
       assert.deepEqual(rowsOf(map, { from: bytes(from), reverse }), model.items({ from, reverse }));
       assert.deepEqual(rowsOf(map, { to: bytes(to), reverse }), model.items({ to, reverse }));
     }),
+    seeded,
   );
 });
 
@@ -87,12 +93,11 @@ test('a missing key is undefined, and deleting it gives back the same map', () =
 });
 
 test('keys that arrive in order, then leave in order, are found after a logarithmic number of comparisons', (t) => {
-  const key = (index: number): Uint8Array => Buffer.from(index.toString(16).padStart(8, '0'), 'hex');
   let map = OrderedMap.empty<number>();
-  for (let index = 0; index < 4096; index++) map = map.set(key(index), index);
-  for (let index = 0; index < 3072; index++) map = map.delete(key(index));
+  for (let index = 0; index < 4096; index++) map = map.set(numbered(index), index);
+  for (let index = 0; index < 3072; index++) map = map.delete(numbered(index));
   const compare = t.mock.method(Buffer, 'compare');
-  assert.equal(map.get(key(4000)), 4000);
+  assert.equal(map.get(numbered(4000)), 4000);
   // 1,024 keys; a tree balanced to 3:1 is at most log(1024)/log(4/3) = 24 deep, where a list would need hundreds.
   assert.ok(compare.mock.callCount() <= 24, `${compare.mock.callCount()} comparisons`);
 });

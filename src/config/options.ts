@@ -109,7 +109,7 @@ export function readOptions(
 function readArguments(args: readonly string[], accepted: readonly OptionName[]): Map<OptionName, string[]> {
   const given = new Map<OptionName, string[]>();
   for (let at = 0; at < args.length; at++) {
-    const [flag = '', inline] = splitAtEquals(args[at] as string);
+    const [flag, inline] = splitAtEquals(args[at] as string);
     if (WITHOUT_EFFECT.has(flag)) continue;
     if (flag === '--silent' || flag === '-s') {
       given.set('log', ['silent']);

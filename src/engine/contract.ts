@@ -89,7 +89,7 @@ const listAll = (engine: Engine): Promise<string[]> => withView(engine.snapshot(
 
 export function engineContract(name: string, open: () => Promise<EngineHarness>): void {
   function contract(title: string, body: (engine: Engine, harness: EngineHarness) => Promise<void>): void {
-    void test(`${name}: ${title}`, async () => {
+    test(`${name}: ${title}`, async () => {
       const harness = await open();
       try {
         await body(harness.engine, harness);
@@ -272,7 +272,7 @@ export function engineContract(name: string, open: () => Promise<EngineHarness>)
     await commit(engine, { put: { a: '1', c: '1' } });
     for (const view of [engine.snapshot(), engine.tip()]) {
       const before = await list(view, {});
-      await commit(engine, { put: { a: `${before}`, b: '2' }, delete: ['c'] });
+      await commit(engine, { put: { a: before.join(), b: '2' }, delete: ['c'] });
       await commit(engine, { put: { c: '3' } });
       assert.deepEqual(await list(view, {}), before);
       assert.deepEqual(await list(view, { reverse: true }), before.toReversed());
@@ -477,7 +477,7 @@ export function engineContract(name: string, open: () => Promise<EngineHarness>)
     await assert.rejects(commit(engine, { put: { late: '' } }), EngineUnavailable);
   });
 
-  void test(`${name}: random transactions, commits and restarts do what a plain map says`, async (t) => {
+  test(`${name}: random transactions, commits and restarts do what a plain map says`, async (t) => {
     const random = new Random();
     t.diagnostic(`LARIMAR_SEED=${random.seed}`);
     const harness = await open();

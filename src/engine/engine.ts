@@ -1,5 +1,6 @@
 /**
- * The engine port: an ordered store of versioned records. Keys and values are bytes; keys sort bytewise.
+ * The engine port: an ordered store of versioned records. Keys and values are bytes; keys sort bytewise. Bytes that
+ * were handed over, to an engine or by one, are not changed afterwards by anybody.
  * Adapters know keys and nothing of Azure. What every adapter promises is written here and tested in contract.ts.
  */
 

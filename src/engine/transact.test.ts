@@ -29,7 +29,7 @@ async function runsUnder(
   return runs;
 }
 
-void test('a transaction reads its own writes, by key and in ranges, both ways and within limits', async () => {
+test('a transaction reads its own writes, by key and in ranges, both ways and within limits', async () => {
   const engine = openMemoryEngine();
   await commit(engine, { put: { a: '1', b: '1', c: '1', e: '1' } });
   await transact(engine, async (tx) => {
@@ -90,12 +90,12 @@ for (const [title, read, meanwhile, runs] of [
   ['the last entry within the limit, backwards', readRange('a', 'z', 2, true), { delete: ['f'] }, 2],
   ['a key in a range asked for emptiness', (tx: Transaction) => tx.isEmpty(range('x', 'z')), { put: { y: '' } }, 2],
 ] as const) {
-  void test(`${title} makes the body run ${runs === 1 ? 'once' : 'again'}`, async () => {
+  test(`${title} makes the body run ${runs === 1 ? 'once' : 'again'}`, async () => {
     assert.equal(await runsUnder(read, meanwhile as { put?: Record<string, string>; delete?: string[] }), runs);
   });
 }
 
-void test('an own write over a stored entry still rests on that entry when its range was read', async () => {
+test('an own write over a stored entry still rests on that entry when its range was read', async () => {
   const runs = await runsUnder(
     async (tx) => {
       tx.delete(bytes('b'));
@@ -107,7 +107,7 @@ void test('an own write over a stored entry still rests on that entry when its r
   assert.equal(runs, 2);
 });
 
-void test('the result is that of the run that committed', async () => {
+test('the result is that of the run that committed', async () => {
   const engine = openMemoryEngine();
   let runs = 0;
   const result = await transact(engine, async (tx) => {
@@ -119,7 +119,7 @@ void test('the result is that of the run that committed', async () => {
   assert.equal(result, 4);
 });
 
-void test('a body that always loses is given up after a hundred runs, as unavailable', async () => {
+test('a body that always loses is given up after a hundred runs, as unavailable', async () => {
   const engine = openMemoryEngine();
   let runs = 0;
   const losing = transact(engine, async (tx) => {
@@ -132,7 +132,7 @@ void test('a body that always loses is given up after a hundred runs, as unavail
   assert.equal(runs, 100);
 });
 
-void test('what a body throws comes out, and none of its writes are made', async () => {
+test('what a body throws comes out, and none of its writes are made', async () => {
   const engine = openMemoryEngine();
   const refusal = new Error('refused');
   const refused = transact(engine, async (tx) => {
@@ -143,7 +143,7 @@ void test('what a body throws comes out, and none of its writes are made', async
   assert.deepEqual(await engine.snapshot().get([bytes('a')]), [null]);
 });
 
-void test('every view is closed, whether the body commits, conflicts, only reads or throws', async () => {
+test('every view is closed, whether the body commits, conflicts, only reads or throws', async () => {
   const inner = openMemoryEngine();
   let open = 0;
   const engine: Engine = {

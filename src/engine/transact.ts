@@ -6,6 +6,7 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { successor } from '../base/bytes.ts';
 import { OrderedMap } from '../base/ordered-map.ts';
 import {
+  type Batch,
   type Check,
   type Engine,
   EngineUnavailable,
@@ -133,7 +134,7 @@ class Run implements Transaction {
     return this.#writes.size === 0;
   }
 
-  batch() {
+  batch(): Batch {
     const puts: { key: Key; value: Uint8Array }[] = [];
     const deletes: Key[] = [];
     for (const { key, value } of this.#writes.items()) {

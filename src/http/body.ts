@@ -25,6 +25,8 @@ export class RequestBody extends Readable {
   constructor(request: IncomingMessage) {
     super({ highWaterMark: 256 * 1024 });
     this.#request = request;
+    // A reader meets the error when it reads; until one does, the error must not count as unhandled.
+    this.on('error', () => {});
   }
 
   get receivedBytes(): number {

@@ -53,6 +53,14 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message:
       'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.',
   },
+  QueryParameterSasMandatory: {
+    status: 403,
+    message: 'A query parameter that this shared access signature needs is missing.',
+  },
+  QueryParameterSddInvalid: {
+    status: 403,
+    message: 'The directory depth (sdd) of the shared access signature is invalid.',
+  },
   UnauthorizedBlobOverwrite: { status: 403, message: 'This request is not authorized to perform blob overwrites.' },
 
   BothCrc64AndMd5HeaderPresent: {
@@ -211,7 +219,7 @@ export interface FaultContext {
 
 export function renderFault(error: StorageError, context: FaultContext): Reply {
   const { code, details } = error;
-  const status = details.notModified === true ? 304 : (context.status ?? FAULTS[code].status);
+  const status = details.notModified === true ? 304 : (details.status ?? context.status ?? FAULTS[code].status);
   const headers = ['x-ms-error-code', code];
   if (code === 'NoAuthenticationInformation') headers.push('WWW-Authenticate', CHALLENGE);
   for (const [name, value] of Object.entries(details.headers ?? {})) headers.push(name, value);

@@ -42,8 +42,8 @@ export class HttpExchange implements AuthorizedExchange {
   clientRequestId: string | null = null;
   operation: string | null = null;
   errorCode: string | null = null;
-  /** What follows on this connection cannot be trusted: it ends with this answer. */
-  closesConnection = false;
+  /** What follows on this connection is no HTTP: it ends with this answer. */
+  isOutOfStep = false;
 
   readonly #headers: IncomingHttpHeaders;
   readonly #awaitsContinue: boolean;

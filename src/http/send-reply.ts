@@ -18,14 +18,14 @@ export interface SendLimits {
 }
 
 /**
- * `head` is the headers of every answer, to which the reply's are added. Resolves, once the last piece is handed to the
- * connection, with the length of the body sent. Fails with ClientGone if nobody is left to read, and with the stream's
+ * `head` is the headers of every answer, to which the reply's are added; `closes` asks for the connection's end. Resolves,
+ * once the last piece is handed to the connection, with the length of the body sent. Fails with ClientGone if nobody is left to read, and with the stream's
  * own error if that failed: the connection is then cut, so that the client cannot take a part for the whole.
  */
 export async function sendReply(
   exchange: HttpExchange,
   reply: Reply,
-  { head, limits }: { readonly head: string[]; readonly limits: SendLimits },
+  { head, closes, limits }: { readonly head: string[]; readonly closes: boolean; readonly limits: SendLimits },
 ): Promise<number> {
   const { response, socket } = exchange;
   const body = bodyToSend(exchange, reply);
@@ -34,11 +34,9 @@ export async function sendReply(
     body === undefined || typeof body === 'string' || body instanceof Uint8Array ? lengthOf(body) : null;
   if (knownBytes !== null && mayCarryLength(exchange, reply)) head.push('Content-Length', String(knownBytes));
 
-  const lingers = exchange.outstandingBytes > limits.unreadBytesMax;
-  if (lingers || exchange.closesConnection) {
-    head.push('Connection', 'close');
-    socket.destroySoon = () => linger(socket, limits);
-  }
+  const lingers = exchange.isOutOfStep || exchange.outstandingBytes > (closes ? 0 : limits.unreadBytesMax);
+  if (lingers || closes) head.push('Connection', 'close');
+  if (lingers) socket.destroySoon = () => linger(socket, limits);
   if (socket.destroyed) {
     discard(reply.body);
     throw new ClientGone();

@@ -106,6 +106,13 @@ class TestDoor implements Door {
       }
       return { status: 201, headers: [] };
     },
+    latebody: async (exchange) => {
+      const body = exchange.body();
+      this.entered.open();
+      await this.release.opened;
+      for await (const _ of body);
+      return { status: 201, headers: [] };
+    },
     slow: async () => {
       this.entered.open();
       await this.release.opened;
@@ -689,6 +696,18 @@ test('broken chunking in the same packet as the head is refused too', async (t) 
   assert.equal(await client.readToEnd(), '');
 });
 
+test('broken chunking is refused also when the operation takes the body and reads it later', async (t) => {
+  const { server, door } = await start(t);
+  const client = rawClient(server);
+  await client.send(put('latebody', 'Transfer-Encoding: chunked\r\n', '3\r\nabc\r\n'));
+  await door.entered.opened;
+  await client.send('zz\r\n');
+  // Answered on another connection, and sent later: so the first one's bytes have been parsed by then.
+  await ask(server, '/acme/c/hello');
+  door.release.open();
+  assert.equal((await client.read())?.status, 400);
+});
+
 test('a body longer than it said ends the connection after its answer', async (t) => {
   const { server } = await start(t);
   const client = rawClient(server);
@@ -783,6 +802,15 @@ for (const [name, text, status, code] of [
   });
 }
 
+test('a client that does not finish its headers is told so and closed', async (t) => {
+  const { server } = await start(t, { limits: { headersTimeoutMs: 20 } });
+  const client = rawClient(server);
+  await client.send('GET /acme/c/hello HTTP/1.1\r\nHost:');
+  const reply = await client.read();
+  assert.deepEqual([reply?.status, reply?.headers['x-ms-error-code']], [408, 'OperationTimedOut']);
+  assert.equal(await client.readToEnd(), '');
+});
+
 for (const [name, text, code] of [
   ['no host', 'GET /acme/c/hello HTTP/1.1\r\n\r\n', 'MissingRequiredHeader'],
   ['a URL of 40 KB', get(`${'x'.repeat(40_000)}`), 'InvalidUri'],
@@ -842,17 +870,34 @@ test('a stream arrives whole, and is not read faster than its client reads', asy
   assert.equal((await client.read())?.text, 'hello');
 });
 
-test('a client that leaves in the middle of a download lets the stream go and is one line of log', async (t) => {
+for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+  test(`a client that leaves (${leave}) in the middle of a download lets the stream go and is one line of log`, async (t) => {
+    const { server, door, log } = await start(t);
+    const client = rawClient(server);
+    client.socket.pause();
+    await client.send(get('download'));
+    await door.entered.opened;
+    client.socket[leave]();
+    await door.streamClosed.opened;
+    const [line] = await log.lines(1);
+    assert.equal(line?.status, 499);
+    assert.deepEqual(log.errors, []);
+    assert.equal(door.streamError, null);
+  });
+}
+
+test('a client that leaves while its request is worked on is one line of log', async (t) => {
   const { server, door, log } = await start(t);
   const client = rawClient(server);
-  await client.send(get('download'));
-  await new Promise((resolve) => client.socket.once('data', resolve));
-  client.socket.destroy();
-  await door.streamClosed.opened;
-  const [line] = await log.lines(1);
-  assert.equal(line?.status, 499);
+  await client.send(get('slow'));
+  await door.entered.opened;
+  client.socket.resetAndDestroy();
+  await client.closed;
+  await ask(server, '/acme/c/hello');
+  door.release.open();
+  const lines = await log.lines(2);
+  assert.deepEqual([lines[0]?.status, lines[1]?.status], [200, 499]);
   assert.deepEqual(log.errors, []);
-  assert.equal(door.streamError, null);
 });
 
 for (const [operation, complaint] of [

@@ -79,6 +79,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   return front;
 }
 
+const CONNECTIONS_CHECK_MS = 30_000;
 const SERVER_NAME = 'Larimar';
 /** Not an answer, but what the log says of a request whose client left before it had one. */
 const STATUS_CLIENT_GONE = 499;
@@ -111,6 +112,7 @@ class Front implements HttpServer {
     const settings = {
       maxHeaderSize: this.#limits.headBytesMax,
       headersTimeout: this.#limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MS, this.#limits.headersTimeoutMs),
       keepAliveTimeout: this.#limits.keepAliveTimeoutMs,
       // A large upload takes its time; idleTimeoutMs finds those that stand still.
       requestTimeout: 0,
@@ -182,7 +184,10 @@ class Front implements HttpServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Promise<void> {
     // A connection that was told to close says no more, whatever it still sends.
-    if (request.socket.writableEnded) return;
+    if (request.socket.writableEnded) {
+      request.resume();
+      return;
+    }
     const exchange = new HttpExchange(request, response, {
       service: this.#context.door.service,
       requestId: nextRequestId(),
@@ -210,7 +215,8 @@ class Front implements HttpServer {
     try {
       return await answer(exchange, this.#context);
     } catch (error) {
-      if (error instanceof ClientGone || exchange.socket.destroyed) return null;
+      const leftWhileSending = exchange.socket.destroyed && exchange.outstandingBytes > 0;
+      if (error instanceof ClientGone || leftWhileSending) return null;
       const refusal = this.#asRefusal(exchange, error);
       exchange.errorCode = refusal.code;
       const { method, requestId } = exchange;
@@ -231,8 +237,7 @@ class Front implements HttpServer {
     if (exchange.corsRules.length > 0 && exchange.method !== 'OPTIONS') {
       head.push(...corsHeaders(exchange.corsRules, exchange));
     }
-    if (this.#closing !== null) exchange.closesConnection = true;
-    return sendReply(exchange, reply, { head, limits: this.#limits });
+    return sendReply(exchange, reply, { head, closes: this.#closing !== null, limits: this.#limits });
   }
 
   #commonHead(requestId: string, version: string): string[] {
@@ -264,7 +269,7 @@ class Front implements HttpServer {
     if (isLost || code === 'HPE_INVALID_EOF_STATE' || socket.bytesRead === 0) socket.destroy();
     else if (exchange === null) this.#refuseUnparsed(socket, code);
     else {
-      exchange.closesConnection = true;
+      exchange.isOutOfStep = true;
       if (exchange.outstandingBytes > 0) exchange.failBody(MALFORMED_BODY);
     }
   };

@@ -12,6 +12,8 @@ export type ErrorCode =
   | 'InsufficientAccountPermissions'
   | 'InvalidAuthenticationInfo'
   | 'NoAuthenticationInformation'
+  | 'QueryParameterSasMandatory'
+  | 'QueryParameterSddInvalid'
   | 'UnauthorizedBlobOverwrite'
   // requests that cannot be understood
   | 'BothCrc64AndMd5HeaderPresent'

@@ -67,6 +67,7 @@ class Check {
 
   async run(): Promise<CheckReport> {
     await this.#each('P', (entry) => void decodeJson(entry.value));
+    await this.#each('E', (entry) => void decodeJson(entry.value));
     await this.#each('G', (entry) => this.#garbage(decodeJson<GarbageRecord>(entry.value)));
     await this.#each('C', (entry) => this.#container(entry));
     await this.#each('L', (entry) => this.#layout(entry));

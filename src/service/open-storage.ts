@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { IdSource } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import type { Engine } from '../engine/engine.ts';
+import { expireStaging } from './blob/expire-staging.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
@@ -14,24 +15,43 @@ import { idOf, tableRange } from './records/keys.ts';
 import { EtagSource, type Storage } from './storage.ts';
 
 const STEP = 1_000;
+const HOUR_MS = 60 * 60 * 1000;
 
 export async function openStorage(options: {
   engine: Engine;
   content: ContentStore;
   clock: Clock;
   onError: (error: unknown) => void;
-}): Promise<{ storage: Storage; sweeper: Sweeper; close(): Promise<void> }> {
+}): Promise<{ storage: Storage; sweeper: Sweeper; close: () => Promise<void> }> {
   const { engine, content, clock } = options;
   await content.recover(placedExtents(engine));
   const ids = new IdSource();
   ids.startAfter(await newestId(engine));
   const readers = new Readers({ engine, content });
-  let sweeper: Sweeper | null = null;
-  const extents = new Extents({ engine, content, ids, onGarbage: () => sweeper?.wake() });
-  sweeper = new Sweeper({ engine, content, extents, readers, onError: options.onError });
+  const extents = new Extents({ engine, content, ids, onGarbage: () => sweeper.wake() });
+  const sweeper: Sweeper = new Sweeper({ engine, content, extents, readers, onError: options.onError });
   sweeper.wake();
   const storage: Storage = { engine, extents, readers, clock, ids, etags: new EtagSource() };
-  return { storage, sweeper, close: () => (sweeper as Sweeper).close() };
+  const expiry = everyHour(() => expireStaging(storage).catch(options.onError));
+  const close = async (): Promise<void> => {
+    await expiry.stop();
+    await sweeper.close();
+  };
+  return { storage, sweeper, close };
+}
+
+/** Now, and from then on every hour; `stop` waits for the run under way. */
+function everyHour(run: () => Promise<unknown>): { stop(): Promise<void> } {
+  let running = run();
+  const timer = setInterval(() => {
+    running = running.then(run);
+  }, HOUR_MS).unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
 }
 
 /** Every extent in the content store that a record makes live. */

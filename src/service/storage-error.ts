@@ -2,6 +2,8 @@
 import type { ErrorCode } from '../rules/error-code.ts';
 
 export interface ErrorDetails {
+  /** In place of the code's usual status. */
+  readonly status?: number;
   /** A conditional read that failed: 304 in place of 412. */
   readonly notModified?: boolean;
   /** Extra elements of the error body, e.g. { HeaderName: 'x-ms-version', HeaderValue: 'x' }. */

@@ -43,9 +43,9 @@ describe('XML', () => {
   ];
   for (const [operation, target] of targets) {
     for (const [what, body] of documents) {
-      test(`${operation} with ${what} gets 400`, async () => {
+      test(`${operation} with ${what} gets 400, or 413 where the document is too large`, async () => {
         const { status, body: answer } = await raw({ method: 'PUT', path: target, body });
-        assert.equal(status, 400);
+        assert.ok(status === 400 || (status === 413 && body.length > 10_000), String(status));
         assert.doesNotMatch(answer.toString(), /root:/);
       });
     }
@@ -210,14 +210,30 @@ describe('names and words', () => {
 
   for (const [what, name] of [
     ['a NUL', '%00'],
-    ['a control character', 'a%1fb'],
-    ['U+FFFF', '%EF%BF%BF'],
     ['255 segments', Array.from({ length: 255 }, () => 'a').join('/')],
     ['1,025 characters', 'x'.repeat(1025)],
   ] as const) {
     test(`a blob name with ${what} gets 400`, async () => {
       const { outcome } = await raw({ method: 'PUT', path: path(name), headers: BLOCK_BLOB, body: 'x' });
       assert.match(outcome, /^400 (InvalidUri|InvalidResourceName|OutOfRangeInput)$/);
+    });
+  }
+
+  for (const [what, name] of [
+    ['a control character', 'a%1fb'],
+    ['U+FFFF', 'a%EF%BF%BFb'],
+  ] as const) {
+    test(`a blob name with ${what} is refused, or listed in a form that XML can hold`, async () => {
+      const own = await freshContainer(service);
+      const target = `/${own.containerName}/${name}`;
+      const { outcome } = await raw({ method: 'PUT', path: target, headers: BLOCK_BLOB, body: 'x' });
+      if (outcome !== '201') {
+        assert.match(outcome, /^400 (InvalidUri|InvalidResourceName)$/);
+        return;
+      }
+      const { body } = await raw({ method: 'GET', path: `/${own.containerName}?restype=container&comp=list` });
+      const encoded = /<Name Encoded="true">([^<]*)<\/Name>/.exec(body.toString())?.[1] ?? '';
+      assert.equal(decodeURIComponent(encoded), decodeURIComponent(name), body.toString());
     });
   }
 

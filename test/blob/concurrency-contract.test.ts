@@ -655,6 +655,15 @@ const LEASABLE: [string, () => Promise<BlockBlobClient | ContainerClient>][] = [
   ['container', () => freshContainer(service)],
 ];
 
+/** The official client has no Get Container Metadata, and its Get Container Properties drops the lease id. */
+const getContainer =
+  (query: string) =>
+  async (container: ContainerClient, conditions: object): Promise<void> => {
+    const path = `${pathOf(container)}?restype=container${query}`;
+    const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+    if (response.status >= 300) throw new PlainRefusal(response.outcome);
+  };
+
 describe('pessimistic concurrency', () => {
   for (const [kind, make] of LEASABLE) {
     test(`C9 a ${kind}'s lease lasts 15 to 60 seconds or for ever`, async () => {
@@ -820,14 +829,6 @@ describe('pessimistic concurrency', () => {
     assert.equal(await outcome(container.delete()), 'ok');
   });
 
-  /** The official client has no Get Container Metadata, and its Get Container Properties drops the lease id. */
-  const getContainer =
-    (query: string) =>
-    async (container: ContainerClient, conditions: object): Promise<void> => {
-      const path = `${pathOf(container)}?restype=container${query}`;
-      const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
-      if (response.status >= 300) throw new PlainRefusal(response.outcome);
-    };
   const CONTAINER_USES: [string, (container: ContainerClient, conditions: object) => Promise<unknown>][] = [
     ['Get Container Properties', getContainer('')],
     ['Get Container Metadata', getContainer('&comp=metadata')],

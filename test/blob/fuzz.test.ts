@@ -13,7 +13,7 @@ import { Random } from '../harness/random.ts';
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
 const { seed } = new Random();
 
-const REQUESTS_MAX = 6000;
+const REQUESTS_MAX = 12_000;
 const LANES = 4;
 const RUN_SECONDS = 20;
 const ANSWER_LIMIT_MS = 10_000;
@@ -214,8 +214,14 @@ function randomRequest(random: Random): RawRequest {
   });
 }
 
+interface Sendable {
+  readonly bytes: Buffer;
+  /** The sender has kept its part: silence would be the server's fault. */
+  readonly complete: boolean;
+}
+
 /** The bytes of a request; now and then with one byte of its head changed, or cut short. */
-function bytesOf(random: Random, request: RawRequest): Buffer {
+function bytesOf(random: Random, request: RawRequest): Sendable {
   const closing = { ...request, headers: { ...request.headers, connection: 'close' } };
   let head: string;
   try {
@@ -225,15 +231,14 @@ function bytesOf(random: Random, request: RawRequest): Buffer {
     head = headOf(server.url, { ...closing, account: null });
   }
   const bytes = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(request.body ?? '')]);
-  if (random.chance(0.03)) bytes[random.below(Math.min(bytes.length, 200))] = random.below(256);
-  return random.chance(0.03) ? bytes.subarray(0, random.below(bytes.length)) : bytes;
+  if (random.chance(0.03)) {
+    bytes[random.below(Math.min(bytes.length, 200))] = random.below(256);
+    return { bytes, complete: false };
+  }
+  if (random.chance(0.03)) return { bytes: bytes.subarray(0, random.below(bytes.length)), complete: false };
+  const framedBySender = ['content-length', 'transfer-encoding'].some((name) => name in (request.headers ?? {}));
+  return { bytes, complete: !framedBySender };
 }
-
-/** Whether the sender has kept its part, so that silence would be the server's fault. */
-const isComplete = (request: RawRequest, bytes: Buffer): boolean =>
-  !('content-length' in (request.headers ?? {})) &&
-  !('transfer-encoding' in (request.headers ?? {})) &&
-  bytes.includes('\r\n\r\n');
 
 test('random requests are answered, never with a 5xx but 501, and the server lives', async (t) => {
   t.diagnostic(`seed ${seed}`);
@@ -244,10 +249,7 @@ test('random requests are answered, never with a 5xx but 501, and the server liv
     // A generator to each lane: what a lane sends does not hang on how quickly the others are answered.
     const random = new Random(seed + number);
     for (let sent = 0; sent < REQUESTS_MAX / LANES && performance.now() < endMs && faults.length < 5; sent++) {
-      const request = randomRequest(random);
-      const bytes = bytesOf(random, request);
-      const complete = isComplete(request, bytes);
-      const startMs = performance.now();
+      const { bytes, complete } = bytesOf(random, randomRequest(random));
       const received = await sendBytes(server.url, bytes, {
         quietMs: complete ? ANSWER_LIMIT_MS : INCOMPLETE_LIMIT_MS,
       });
@@ -255,7 +257,7 @@ test('random requests are answered, never with a 5xx but 501, and the server liv
       counts[status] = (counts[status] ?? 0) + 1;
       const shown = bytes.toString('latin1').slice(0, 1500);
       if (status >= 500 && status !== 501) faults.push(`${shown}\n=> ${received.slice(0, 500)}`);
-      if (performance.now() - startMs >= ANSWER_LIMIT_MS) faults.push(`${shown}\n=> no answer`);
+      if (status === 0 && complete) faults.push(`${shown}\n=> no answer`);
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));

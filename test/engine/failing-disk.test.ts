@@ -29,7 +29,7 @@ async function runUnder(wrapper: readonly string[], script: string) {
   return JSON.parse(stdout);
 }
 
-void test('a full disk undoes the commit that does not fit and all that may rest on it, and no other', {
+test('a full disk undoes the commit that does not fit and all that may rest on it, and no other', {
   skip: skipWithout('prlimit'),
 }, async () => {
   const report = await runUnder(['prlimit', `--fsize=${FILE_BYTES_MAX}`], './full-disk-process.js');
@@ -49,7 +49,7 @@ for (const [title, fault, goesOn] of [
   ['a failed write of the root', 'pwrite64:error=EIO:when=4', false],
 ] as const) {
   const consequence = goesOn ? 'fails one group of commits' : 'ends all commits until the store is opened again';
-  void test(`${title} ${consequence}, and loses nothing`, { skip: skipWithout('strace') }, async () => {
+  test(`${title} ${consequence}, and loses nothing`, { skip: skipWithout('strace') }, async () => {
     const wrapper = ['strace', '-f', '-o', '/dev/null', '-e', `trace=${fault.split(':')[0]}`, '-e', `inject=${fault}`];
     const { outcomes, kept, reopened } = await runUnder(wrapper, './failing-disk-process.js');
     const names = (outcome: string): string[] => Object.keys(outcomes).filter((name) => outcomes[name] === outcome);

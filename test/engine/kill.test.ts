@@ -28,7 +28,7 @@ async function acknowledgedUntilKilled(path: string, killAfter: number): Promise
   return acknowledged;
 }
 
-void test('a process killed again and again loses no acknowledged commit and leaves no half of one', async (t) => {
+test('a process killed again and again loses no acknowledged commit and leaves no half of one', async (t) => {
   const random = new Random();
   t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const path = await mkdtemp(join(tmpdir(), 'larimar-kill-'));

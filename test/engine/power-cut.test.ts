@@ -100,7 +100,7 @@ async function faultsOf(path: string, acknowledged: readonly number[]): Promise<
 
 const skip = hasStrace ? false : 'needs strace to record what is written';
 
-void test('a power cut at any moment loses no acknowledged commit and leaves no half of one', { skip }, async (t) => {
+test('a power cut at any moment loses no acknowledged commit and leaves no half of one', { skip }, async (t) => {
   const random = new Random();
   t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'larimar-power-')));

@@ -125,8 +125,8 @@ export class LmdbEngine implements Engine {
    * that their checks have read or that they overwrite.
    */
   #groupUnder(tip: View, { puts, deletes }: Batch): Group | null {
-    for (const { key } of puts) tip.hasVersion(key, null);
-    for (const key of deletes) tip.hasVersion(key, null);
+    for (const { key } of puts) tip.touch(key);
+    for (const key of deletes) tip.touch(key);
     return tip.restsOn;
   }
 
@@ -158,12 +158,12 @@ export class LmdbEngine implements Engine {
     this.#sealed = group;
     try {
       await this.#file.write(durableOf(group.changes), this.#lastVersion);
+      this.#renewDurable();
     } catch (error) {
       this.#dropAccepted(error as EngineUnavailable);
       return;
     }
     this.#sealed = null;
-    this.#renewDurable();
     this.#volatile = withVolatileOf(group.changes, this.#volatile);
     group.durable();
     if (this.#gathering !== null) this.#sealSoon();
@@ -174,8 +174,12 @@ export class LmdbEngine implements Engine {
     const groups = [this.#sealed, this.#gathering];
     this.#sealed = null;
     this.#gathering = null;
-    if (!this.#file.isWritable()) this.#refusal ??= error;
-    this.#renewDurable();
+    try {
+      if (!this.#file.isWritable()) throw error;
+      this.#renewDurable();
+    } catch {
+      this.#refusal ??= error;
+    }
     for (const group of groups) group?.failed(error);
   }
 

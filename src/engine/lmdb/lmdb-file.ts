@@ -33,6 +33,8 @@ const FORMAT = 1;
 const PAGE_BYTES = 8192;
 /** Address space, not disk; LMDB doubles it when the file outgrows it. */
 const MAP_BYTES = 2 ** 30;
+/** States of the file that can be in view at once; LMDB's own choice is 126. */
+const VIEWS_MAX = 2048;
 
 export interface LmdbFileOptions {
   /** The folder, created if absent. */
@@ -54,6 +56,7 @@ export class LmdbFile {
       // Or else a folder with a dot in its name would be taken for a file.
       noSubdir: false,
       mapSize: mapSizeBytes,
+      maxReaders: VIEWS_MAX,
       // With 4 KiB pages, keys end at 1,978 bytes.
       pageSize: PAGE_BYTES,
       keyEncoding: 'binary',
@@ -66,13 +69,12 @@ export class LmdbFile {
       txnStartThreshold: 1,
     };
     try {
-      await mkdir(path, { recursive: true });
+      const created = await mkdir(path, { recursive: true });
       const store: Store = open<Buffer, Key>(options);
       store.readerCheck();
       const file = new LmdbFile(store);
       await file.#readFormat();
-      await syncFolder(path);
-      await syncFolder(dirname(resolve(path)));
+      await syncNames(resolve(path), created === undefined ? resolve(path) : dirname(resolve(created)));
       return file;
     } catch (error) {
       throw unavailable(`cannot open the store in ${path}`, error);
@@ -219,14 +221,17 @@ const UNREADABLE = 'the store could not be read';
 
 const isStorable = ({ length }: Key): boolean => length >= 1 && length <= KEY_BYTES_MAX;
 
-/** A new file's name is durable only with the folder that holds it. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await openHandle(path);
+/** A new file or folder is durable only with the folder that names it: syncs from `bottom` up to `top`. */
+async function syncNames(bottom: string, top: string): Promise<void> {
+  // Windows syncs no folders, and needs not.
+  if (process.platform === 'win32') return;
+  const folder = await openHandle(bottom);
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
+  if (bottom !== top) await syncNames(dirname(bottom), top);
 }
 
 /** A failed batch says only that it failed; the reason comes by a promise, which would crash the process if unheard. */

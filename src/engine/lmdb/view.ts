@@ -67,6 +67,11 @@ export class View implements Tip {
     return this.#restsOn;
   }
 
+  /** Counts as a read of the key. */
+  touch(key: Key): void {
+    this.#changeOf(key);
+  }
+
   /** Whether the key has this version; null: whether it is absent. */
   hasVersion(key: Key, version: number | null): boolean {
     const change = this.#changeOf(key);

@@ -12,6 +12,7 @@ import { decodeJson, encodeJson } from '../records/codec.ts';
 import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { expectExpiry } from './expire-staging.ts';
 import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
 import { keptLease } from './put-blob.ts';
 import { type Body, takeBody } from './take-body.ts';
@@ -45,7 +46,10 @@ export async function putBlock(
       const loaded = await loadBlob(tx, request.name);
       refusePutBlock(loaded, request, nowMs);
       const staging = loaded.staging ?? newStaging(storage, request.blockId, nowMs);
-      if (loaded.staging === null) tx.put(loaded.keys.staging, encodeJson(staging));
+      if (loaded.staging === null) {
+        tx.put(loaded.keys.staging, encodeJson(staging));
+        expectExpiry(tx, loaded.keys.staging, staging);
+      }
 
       const key = stagedBlockKey(staging.id, request.blockId);
       const replaced = await tx.get(key);

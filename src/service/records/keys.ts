@@ -6,6 +6,7 @@
  *   C account 00 container          a container
  *   B account 00 containerId name 00 FF   a blob        (… 00 10: its staged blocks' head)
  *   K stagingId blockId             a staged block
+ *   E dueMs stagingId               when to see whether staged blocks have expired
  *   L layoutId                      a committed block list
  *   I extentId                      an extent's bytes, when they are few
  *   X extentId                      where the content store put an extent
@@ -96,6 +97,22 @@ export const stagedBlockRange = (stagingId: Id): KeyRange => {
   const from = idKey('K', stagingId);
   return { from, to: endOf(from) };
 };
+
+const DUE_BYTES = 6;
+
+export function expiryKey(dueMs: number, stagingId: Id): Key {
+  const key = Buffer.allocUnsafe(1 + DUE_BYTES + ID_BYTES);
+  key.write('E', 0, 'latin1');
+  key.writeUIntBE(dueMs, 1, DUE_BYTES);
+  key.write(stagingId, 1 + DUE_BYTES, 'hex');
+  return key;
+}
+
+/** Everything due at this time or before. */
+export const expiryRange = (nowMs: number): KeyRange => ({
+  from: Buffer.from('E'),
+  to: expiryKey(nowMs + 1, '0'.repeat(2 * ID_BYTES)),
+});
 
 export const layoutKey = (id: Id): Key => idKey('L', id);
 export const extentKey = (extent: ExtentRef): Key => idKey(extent.inline ? 'I' : 'X', extent.id);
