@@ -100,6 +100,7 @@ function writeHead(response: ServerResponse, status: number, head: string[]): vo
 
 /** Names beyond Latin-1 go out as UTF-8; line breaks and other controls cannot go out at all. */
 const headerText = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
   Buffer.from(text.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, ' '), 'utf8').toString('latin1');
 
 async function sendStream(

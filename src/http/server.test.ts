@@ -30,11 +30,11 @@ interface Gate {
 }
 
 function makeGate(): Gate {
-  let open = (): void => {};
+  let resolver: (() => void) | null = null;
   const opened = new Promise<void>((resolve) => {
-    open = resolve;
+    resolver = resolve;
   });
-  return { opened, open };
+  return { opened, open: () => resolver?.() };
 }
 
 class TestDoor implements Door {
@@ -813,7 +813,7 @@ test('a client that does not finish its headers is told so and closed', async (t
 
 for (const [name, text, code] of [
   ['no host', 'GET /acme/c/hello HTTP/1.1\r\n\r\n', 'MissingRequiredHeader'],
-  ['a URL of 40 KB', get(`${'x'.repeat(40_000)}`), 'InvalidUri'],
+  ['a URL of 40 KB', get('x'.repeat(40_000)), 'InvalidUri'],
   ['two hosts', get('hello', 'Host: y\r\n'), 'InvalidHeaderValue'],
   ['two values of Authorization', get('hello', 'Authorization: a\r\nAuthorization: b\r\n'), 'InvalidHeaderValue'],
   ['two values of If-Match', get('hello', 'If-Match: "a"\r\nif-match: "b"\r\n'), 'InvalidHeaderValue'],
@@ -872,7 +872,7 @@ test('a stream arrives whole, and is not read faster than its client reads', asy
 
 for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
   test(`a client that leaves (${leave}) in the middle of a download lets the stream go and is one line of log`, async (t) => {
-    const { server, door, log } = await start(t);
+    const { server, door, log } = await start(t, { limits: { idleTimeoutMs: 50 } });
     const client = rawClient(server);
     client.socket.pause();
     await client.send(get('download'));

@@ -32,6 +32,8 @@ export class Random {
   }
 
   bytes(length: number): Buffer {
-    return Buffer.from(Array.from({ length }, () => this.below(256)));
+    const words = new Uint32Array(Math.ceil(length / 4));
+    for (let index = 0; index < words.length; index++) words[index] = this.next() * 2 ** 32;
+    return Buffer.from(words.buffer, 0, length);
   }
 }

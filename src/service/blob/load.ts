@@ -69,7 +69,10 @@ export async function loadBlob(reader: RecordReader, name: BlobName): Promise<Lo
 }
 
 function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {
-  if (blob !== null) return { ...blob, committed: true };
+  if (blob !== null) {
+    const { type, etag, lastModifiedMs, lease } = blob;
+    return { type, etag, lastModifiedMs, lease, committed: true };
+  }
   if (staging === null) return null;
   return { type: 'BlockBlob', etag: '', lastModifiedMs: 0, lease: staging.lease, committed: false };
 }
