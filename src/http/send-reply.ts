@@ -18,9 +18,10 @@ export interface SendLimits {
 }
 
 /**
- * `head` is the headers of every answer, to which the reply's are added; `closes` asks for the connection's end. Resolves,
- * once the last piece is handed to the connection, with the length of the body sent. Fails with ClientGone if nobody is left to read, and with the stream's
- * own error if that failed: the connection is then cut, so that the client cannot take a part for the whole.
+ * `head` is the headers of every answer, to which the reply's are added; `closes` asks for the connection's end.
+ * Resolves with the length of the body, once its last piece is handed to the connection. Fails with ClientGone if nobody
+ * is left to read, and with a stream's own error if that failed: then the connection must be cut, so that the client
+ * cannot take a part for the whole.
  */
 export async function sendReply(
   exchange: HttpExchange,
@@ -28,23 +29,21 @@ export async function sendReply(
   { head, closes, limits }: { readonly head: string[]; readonly closes: boolean; readonly limits: SendLimits },
 ): Promise<number> {
   const { response, socket } = exchange;
-  const body = bodyToSend(exchange, reply);
   for (const text of reply.headers) head.push(text);
-  const knownBytes =
-    body === undefined || typeof body === 'string' || body instanceof Uint8Array ? lengthOf(body) : null;
-  if (knownBytes !== null && mayCarryLength(exchange, reply)) head.push('Content-Length', String(knownBytes));
+  const hasNoBody = exchange.method === 'HEAD' || reply.status === 204 || reply.status === 304;
+  const body = hasNoBody ? '' : (reply.body ?? '');
+  const isStream = typeof body !== 'string' && !(body instanceof Uint8Array);
+  // What a HEAD leaves out has the length that the operation tells.
+  if (!isStream && !hasNoBody) head.push('Content-Length', String(Buffer.byteLength(body)));
 
   const lingers = exchange.isOutOfStep || exchange.outstandingBytes > (closes ? 0 : limits.unreadBytesMax);
   if (lingers || closes) head.push('Connection', 'close');
   if (lingers) socket.destroySoon = () => linger(socket, limits);
-  if (socket.destroyed) {
-    discard(reply.body);
-    throw new ClientGone();
-  }
+  if (hasNoBody || socket.destroyed) await discard(reply.body);
+  if (socket.destroyed) throw new ClientGone();
   writeHead(response, reply.status, head);
-  const sentBytes =
-    knownBytes ?? (await sendStream(exchange, body as AsyncIterable<Uint8Array>, announcedLength(reply)));
-  response.end(knownBytes === null ? undefined : body);
+  const sentBytes = isStream ? await sendStream(exchange, body, announcedLength(reply)) : Buffer.byteLength(body);
+  response.end(isStream ? undefined : body);
   exchange.discardBody();
   return sentBytes;
 }
@@ -64,19 +63,6 @@ export function linger(socket: Socket, { lingerBytesMax, lingerMs }: SendLimits)
 
 const LINGER_CHECK_MS = 50;
 
-/** HEAD and 304 have no body, whatever the operation gave. */
-function bodyToSend(exchange: HttpExchange, { status, body }: Reply): Reply['body'] {
-  if (exchange.method !== 'HEAD' && status !== 204 && status !== 304) return body;
-  discard(body);
-  return undefined;
-}
-
-/** The length of a body that HEAD leaves out is the operation's to tell; 204 and 304 have none. */
-const mayCarryLength = (exchange: HttpExchange, { status }: Reply): boolean =>
-  exchange.method !== 'HEAD' && status !== 204 && status !== 304;
-
-const lengthOf = (body: string | Uint8Array | undefined): number => (body === undefined ? 0 : Buffer.byteLength(body));
-
 function announcedLength({ headers }: Reply): number | null {
   for (let index = 0; index < headers.length; index += 2) {
     if ((headers[index] as string).toLowerCase() === 'content-length') return Number(headers[index + 1]);
@@ -84,9 +70,10 @@ function announcedLength({ headers }: Reply): number | null {
   return null;
 }
 
-/** Lets go of what a stream holds, though nobody will read it. */
-function discard(body: Reply['body']): void {
+/** Lets go of what a stream holds, since nobody will read it. */
+async function discard(body: Reply['body']): Promise<void> {
   if (body instanceof Readable) body.destroy();
+  else if (typeof body === 'object' && !(body instanceof Uint8Array)) await body[Symbol.asyncIterator]().return?.();
 }
 
 function writeHead(response: ServerResponse, status: number, head: string[]): void {

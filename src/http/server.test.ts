@@ -908,7 +908,8 @@ for (const [operation, complaint] of [
   test(`a stream that is ${operation} cuts the connection, so that the client notices`, async (t) => {
     const { server, log } = await start(t);
     await assert.rejects(ask(server, `/acme/c/${operation}`), /aborted|socket hang up|ECONNRESET/);
-    await log.lines(1);
+    const [line] = await log.lines(1);
+    assert.deepEqual([line?.status, line?.errorCode], [200, 'InternalError']);
     assert.match(log.errors[0] ?? '', complaint);
     assert.equal(log.entries.length, 1);
   });

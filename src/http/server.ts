@@ -184,7 +184,7 @@ class Front implements HttpServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Promise<void> {
     // A connection that was told to close says no more, whatever it still sends.
-    if (request.socket.writableEnded) {
+    if (!request.socket.writable) {
       request.resume();
       return;
     }
@@ -201,8 +201,8 @@ class Front implements HttpServer {
     try {
       if (reply !== null) sentBytes = await this.#send(exchange, reply);
     } catch (error) {
-      status = STATUS_CLIENT_GONE;
-      if (!(error instanceof ClientGone)) this.#logBroken(exchange, error);
+      if (error instanceof ClientGone) status = STATUS_CLIENT_GONE;
+      else this.#logUnfinished(exchange, error);
       // Part of the answer may be out: only a broken connection tells the client that it is not the whole.
       exchange.socket.destroy();
     }
@@ -314,6 +314,11 @@ class Front implements HttpServer {
       durationMs: performance.now() - exchange.startedMs,
       requestId: exchange.requestId,
     });
+  }
+
+  #logUnfinished(exchange: HttpExchange, error: unknown): void {
+    exchange.errorCode = 'InternalError';
+    this.#logBroken(exchange, error);
   }
 
   #logBroken(exchange: HttpExchange, error: unknown): void {

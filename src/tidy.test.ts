@@ -1,0 +1,182 @@
+/**
+ * Holds the direction of imports: each folder of src with what it may import. Reads the import lines of every source
+ * file, and for rules/ the words that would make it impure.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** A folder (with what is below it) or file of src, and what it may import: `/` at the end means all that is below. */
+const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])[] = [
+  ['base/', ['base/']],
+  ['rules/', ['rules/', 'base/']],
+  ['engine/lmdb/', ['engine/lmdb/', 'engine/engine.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/']],
+  ['engine/memory/', ['engine/memory/', 'engine/engine.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/']],
+  [
+    'engine/',
+    ['engine/engine.ts', 'engine/transact.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/'],
+  ],
+  ['content/files/', ['content/files/', 'content/content.ts', 'base/']],
+  ['content/memory/', ['content/memory/', 'content/content.ts', 'base/']],
+  ['content/', ['content/content.ts', 'base/']],
+  [
+    'service/',
+    ['service/', 'rules/', 'base/', 'engine/engine.ts', 'engine/transact.ts', 'content/content.ts'],
+  ],
+  ['auth/', ['auth/', 'rules/', 'base/', 'service/storage-error.ts']],
+  ['http/', ['http/', 'auth/', 'service/', 'rules/', 'base/', 'engine/engine.ts']],
+  ['config/', ['config/', 'auth/identity.ts', 'rules/']],
+  ['cli/', ['cli/', 'config/', 'main.ts', 'service/check.ts']],
+  [
+    'main.ts',
+    [
+      'base/',
+      'auth/',
+      'config/',
+      'http/',
+      'service/',
+      'engine/engine.ts',
+      'engine/lmdb/',
+      'engine/memory/',
+      'content/content.ts',
+      'content/files/',
+      'content/memory/',
+    ],
+  ],
+];
+
+const IMPURE: readonly (readonly [what: string, form: RegExp])[] = [
+  ['async', /\basync\b/],
+  ['await', /\bawait\b/],
+  ['a Promise', /\bPromise\b/],
+  ['a module of Node', /['"]node:/],
+  ['the time', /\bDate\b/],
+  ['chance', /\bMath\.random\b|\brandom(?:UUID|Bytes)\b/],
+  ['a timer', /\bset(?:Timeout|Interval|Immediate)\b/],
+  ['the process', /\bprocess\./],
+  ['a console', /\bconsole\./],
+];
+
+function findProjectRoot(from: string): string {
+  return existsSync(join(from, 'package.json')) ? from : findProjectRoot(dirname(from));
+}
+
+const root = findProjectRoot(dirname(fileURLToPath(import.meta.url)));
+
+interface Source {
+  /** From the project's root, with `/`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const sourcesUnder = (folder: string): Source[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({
+      path: `${folder}/${name.replaceAll('\\', '/')}`,
+      text: readFileSync(join(root, folder, name), 'utf8'),
+    }));
+
+const IMPORT = /^(?:import|export)\b[^;'"]*?(?:\bfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm;
+
+/** What a file imports: files of ours as paths from the root, all else as it is written. */
+const importsOf = ({ path, text }: Source): string[] =>
+  [...text.matchAll(IMPORT)]
+    .map((match) => (match[1] ?? match[2]) as string)
+    .map((name) => (name.startsWith('.') ? posix.join(posix.dirname(path), name) : name));
+
+const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
+/** A port's contract is a test, though other tests import it. */
+const isForTests = (source: Source): boolean => isTest(source) || source.path.endsWith('/contract.ts');
+const isOurs = (name: string): boolean => /^(?:src|test|bench)\//.test(name);
+const isWithin = (name: string, part: string): boolean => (part.endsWith('/') ? name.startsWith(part) : name === part);
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+
+const sources = sourcesUnder('src');
+const production = sources.filter((source) => !isForTests(source));
+
+/** The first row that fits: the rows of adapters stand before the rows of the folders around them. */
+const rowOf = ({ path }: Source) => MAY_IMPORT.find(([part]) => isWithin(path, `src/${part}`));
+
+test('the reading of import lines finds every form of them', () => {
+  const text = [
+    "import { a } from './a.ts';",
+    "import type { B } from '../b.ts';",
+    "import {\n  c,\n  type C,\n} from './deep/c.ts';",
+    "export { d } from './d.ts';",
+    "export * from './e.ts';",
+    "import './f.ts';",
+    "const g = await import('./g.ts');",
+    "import * as h from 'node:path';",
+    "const no = 'import x from';",
+  ].join('\n');
+  assert.deepEqual(importsOf({ path: 'src/x/y.ts', text }), [
+    'src/x/a.ts',
+    'src/b.ts',
+    'src/x/deep/c.ts',
+    'src/x/d.ts',
+    'src/x/e.ts',
+    'src/x/f.ts',
+    'src/x/g.ts',
+    'node:path',
+  ]);
+});
+
+test('every source file belongs to a part that the table names', () => {
+  assert.ok(production.length > 50, `${production.length} files found`);
+  assert.deepEqual(
+    production.filter((source) => rowOf(source) === undefined).map(({ path }) => path),
+    [],
+  );
+});
+
+for (const [part, allowed] of MAY_IMPORT) {
+  test(`${part} imports nothing of ours but ${allowed.join(', ')}`, () => {
+    const files = production.filter((source) => rowOf(source)?.[0] === part);
+    assert.ok(files.length > 0, 'the part exists');
+    const wrong = files.flatMap((source) =>
+      importsOf(source)
+        .filter(isOurs)
+        .filter((name) => !allowed.some((one) => isWithin(name, `src/${one}`)))
+        .map((name) => `${source.path} imports ${name}`),
+    );
+    assert.deepEqual(wrong, []);
+  });
+}
+
+for (const [what, form] of IMPURE) {
+  test(`rules/ is pure: it uses no ${what.replace(/^(?:an?|the) /, '')}`, () => {
+    const wrong = production.filter(({ path, text }) => path.startsWith('src/rules/') && form.test(withoutComments(text)));
+    assert.deepEqual(
+      wrong.map(({ path }) => path),
+      [],
+    );
+  });
+}
+
+test('rules/ imports no package', () => {
+  const wrong = production
+    .filter(({ path }) => path.startsWith('src/rules/'))
+    .flatMap((source) => importsOf(source).filter((name) => !isOurs(name)));
+  assert.deepEqual(wrong, []);
+});
+
+test('nothing in src but tests imports test/ or bench/', () => {
+  const wrong = production.filter((source) => importsOf(source).some((name) => /^(?:test|bench)\//.test(name)));
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
+test('nobody imports a test, and nothing but tests imports a contract', () => {
+  const everything = [...sources, ...sourcesUnder('test'), ...sourcesUnder('bench')];
+  const wrong = everything.flatMap((source) =>
+    importsOf(source)
+      .filter((name) => name.endsWith('.test.ts') || (name.endsWith('/contract.ts') && !isTest(source)))
+      .map((name) => `${source.path} imports ${name}`),
+  );
+  assert.deepEqual(wrong, []);
+});

@@ -1,0 +1,157 @@
+/**
+ * The services on an engine and a content store of the test's choosing, without any HTTP before them: short forms of
+ * the blob operations, opening again as after a restart, sweeping to the end, and a look at every record.
+ */
+import { ManualClock } from '../../src/base/clock.ts';
+import type { ContentStore } from '../../src/content/content.ts';
+import { openMemoryContent } from '../../src/content/memory/memory-content.ts';
+import type { Engine, Entry } from '../../src/engine/engine.ts';
+import { openMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
+import type { BlockListEntry } from '../../src/rules/block-list.ts';
+import { NO_CONDITIONS } from '../../src/rules/conditions.ts';
+import { NEWEST_VERSION } from '../../src/rules/versions.ts';
+import { createContainer } from '../../src/service/blob/create-container.ts';
+import { deleteBlob } from '../../src/service/blob/delete-blob.ts';
+import { type BlobReadWithBytes, getBlob } from '../../src/service/blob/get-blob.ts';
+import { putBlob } from '../../src/service/blob/put-blob.ts';
+import { putBlock } from '../../src/service/blob/put-block.ts';
+import { putBlockList } from '../../src/service/blob/put-block-list.ts';
+import type { Body } from '../../src/service/blob/take-body.ts';
+import { deleteContainer } from '../../src/service/blob/use-container.ts';
+import type { Sweeper } from '../../src/service/extents/sweeper.ts';
+import { openStorage } from '../../src/service/open-storage.ts';
+import type { Storage } from '../../src/service/storage.ts';
+
+export const ACCOUNT = 'account1';
+const PASSES_MAX = 10;
+
+export const blobRequest = (container: string, blob: string) => ({
+  name: { account: ACCOUNT, container, blob },
+  conditions: NO_CONDITIONS,
+  leaseId: null,
+  version: NEWEST_VERSION,
+});
+
+const containerRequest = (container: string) => ({
+  name: { account: ACCOUNT, container },
+  conditions: NO_CONDITIONS,
+  leaseId: null,
+});
+
+/** A block id of three bytes, as a client writes it. */
+export const blockIdOf = (number: number): string => Buffer.from(String(number).padStart(3, '0')).toString('base64');
+
+export async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<Buffer> {
+  if (bytes instanceof Uint8Array) return Buffer.from(bytes);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+function bodyOf(bytes: Uint8Array): Body {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    yield bytes;
+  }
+  return { bytes: pieces(), lengthBytes: bytes.length, md5: null, crc64: null };
+}
+
+export class TestStore {
+  readonly engine: Engine;
+  readonly content: ContentStore;
+  readonly clock = new ManualClock();
+  /** What the sweeper met in passes of its own. */
+  readonly errors: unknown[] = [];
+  storage!: Storage;
+  sweeper!: Sweeper;
+  #close: () => Promise<void> = async () => {};
+
+  private constructor(engine: Engine, content: ContentStore) {
+    this.engine = engine;
+    this.content = content;
+  }
+
+  static async open(parts: { engine?: Engine; content?: ContentStore } = {}): Promise<TestStore> {
+    const store = new TestStore(parts.engine ?? openMemoryEngine(), parts.content ?? openMemoryContent());
+    await store.#start();
+    return store;
+  }
+
+  async #start(): Promise<void> {
+    const { engine, content, clock } = this;
+    const opened = await openStorage({ engine, content, clock, onError: (error) => this.errors.push(error) });
+    this.storage = opened.storage;
+    this.sweeper = opened.sweeper;
+    this.#close = opened.close;
+  }
+
+  /** As after a restart, but on an engine and content that stayed open; content must allow that (memory does). */
+  async reopen(): Promise<void> {
+    await this.close();
+    await this.#start();
+  }
+
+  async close(): Promise<void> {
+    await this.#close();
+  }
+
+  /** Passes follow each other until one leaves nothing, or what is left is held by readers. */
+  async sweep(): Promise<void> {
+    let before = '';
+    for (let pass = 0; pass < PASSES_MAX; pass++) {
+      await this.sweeper.sweep();
+      const left = (await this.garbage()).join();
+      if (left === before) return;
+      before = left;
+    }
+  }
+
+  async garbage(): Promise<string[]> {
+    return (await this.records()).filter((key) => key.startsWith('G'));
+  }
+
+  /** Every key there is, printable. */
+  async records(): Promise<string[]> {
+    return (await this.entries()).map(({ key }) => `${String.fromCharCode(key[0] as number)} ${Buffer.from(key.subarray(1)).toString('hex')}`);
+  }
+
+  async entries(): Promise<Entry[]> {
+    const snapshot = this.engine.snapshot();
+    const everything = { from: Buffer.from([0]), to: Buffer.from([0xff]) };
+    return await snapshot.range(everything, { limit: 1_000_000 }).finally(() => snapshot.close());
+  }
+
+  async createContainer(container: string): Promise<void> {
+    const name = { account: ACCOUNT, container };
+    await createContainer(this.storage, { name, metadata: [], publicAccess: null });
+  }
+
+  async deleteContainer(container: string): Promise<void> {
+    await deleteContainer(this.storage, containerRequest(container));
+  }
+
+  async put(container: string, blob: string, bytes: Uint8Array): Promise<void> {
+    const rest = { headers: {}, metadata: [], tier: null, mayOverwrite: true };
+    await putBlob(this.storage, { ...blobRequest(container, blob), ...rest, body: bodyOf(bytes) });
+  }
+
+  async putBlock(container: string, blob: string, blockId: string, bytes: Uint8Array): Promise<void> {
+    await putBlock(this.storage, { ...blobRequest(container, blob), blockId, body: bodyOf(bytes) });
+  }
+
+  async putBlockList(container: string, blob: string, entries: readonly BlockListEntry[]): Promise<void> {
+    const rest = { headers: {}, metadata: [], tier: null };
+    await putBlockList(this.storage, { ...blobRequest(container, blob), ...rest, entries });
+  }
+
+  async delete(container: string, blob: string): Promise<void> {
+    await deleteBlob(this.storage, { ...blobRequest(container, blob), deleteSnapshots: null });
+  }
+
+  open(container: string, blob: string): Promise<BlobReadWithBytes> {
+    return getBlob(this.storage, { ...blobRequest(container, blob), range: null });
+  }
+
+  async read(container: string, blob: string): Promise<Buffer> {
+    return gather((await this.open(container, blob)).bytes);
+  }
+}
