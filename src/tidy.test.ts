@@ -79,12 +79,16 @@ const sourcesUnder = (folder: string): Source[] =>
       text: readFileSync(join(root, folder, name), 'utf8'),
     }));
 
-const IMPORT = /^(?:import|export)\b[^;'"]*?(?:\bfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm;
+const IMPORT_FORMS: readonly RegExp[] = [
+  /^(?:import|export)\s[^;'"=()]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^import\s*['"]([^'"]+)['"]/gm,
+  /\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm,
+];
 
 /** What a file imports: files of ours as paths from the root, all else as it is written. */
 const importsOf = ({ path, text }: Source): string[] =>
-  [...text.matchAll(IMPORT)]
-    .map((match) => (match[1] ?? match[2]) as string)
+  IMPORT_FORMS.flatMap((form) => [...text.matchAll(form)])
+    .map((match) => match[1] as string)
     .map((name) => (name.startsWith('.') ? posix.join(posix.dirname(path), name) : name));
 
 const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
@@ -110,6 +114,7 @@ test('the reading of import lines finds every form of them', () => {
     "import './f.ts';",
     "const g = await import('./g.ts');",
     "import * as h from 'node:path';",
+    "export type No = 'no';",
     "const no = 'import x from';",
   ].join('\n');
   assert.deepEqual(importsOf({ path: 'src/x/y.ts', text }), [
@@ -118,9 +123,9 @@ test('the reading of import lines finds every form of them', () => {
     'src/x/deep/c.ts',
     'src/x/d.ts',
     'src/x/e.ts',
+    'node:path',
     'src/x/f.ts',
     'src/x/g.ts',
-    'node:path',
   ]);
 });
 

@@ -2,7 +2,6 @@
  * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, and
  * nothing is there that no record names. Reads everything once and changes nothing.
  */
-import { successor } from '../base/bytes.ts';
 import type { Id } from '../base/ids.ts';
 import type { ContentStore } from '../content/content.ts';
 import type { Engine, Entry } from '../engine/engine.ts';
@@ -14,6 +13,7 @@ import { decodeInline, type ExtentRef, type PlacedRecord } from './records/exten
 import type { GarbageRecord } from './records/garbage-record.ts';
 import { containerNameOf, idOf, parseBlobKey, stagedBlockIdOf, tableRange } from './records/keys.ts';
 import { decodeLayout } from './records/layout.ts';
+import { freshSnapshots, scanSteps } from './records/scan.ts';
 
 export interface CheckReport {
   readonly containers: number;
@@ -29,7 +29,7 @@ export interface CheckReport {
   readonly findings: readonly string[];
 }
 
-const STEP = 500;
+const STEP_RECORDS = 500;
 
 export async function checkStore(
   store: { engine: Engine; content: ContentStore; afterCrash: boolean },
@@ -82,14 +82,8 @@ class Check {
   }
 
   async #each(table: string, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
-    let { from, to } = tableRange(table);
-    for (;;) {
-      const snapshot = this.#engine.snapshot();
-      const entries = await snapshot.range({ from, to }, { limit: STEP }).finally(() => snapshot.close());
+    for await (const entries of scanSteps(freshSnapshots(this.#engine), tableRange(table), STEP_RECORDS)) {
       for (const entry of entries) await this.#visit(table, entry, visit);
-      const last = entries.at(-1);
-      if (last === undefined) return;
-      from = successor(last.key);
       this.#onProgress(this.#recordCount);
     }
   }

@@ -1,6 +1,5 @@
 /** Puts the services' common ground on an engine and a content store, clears up after a crash, and starts sweeping. */
 
-import { successor } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
 import { IdSource } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
@@ -12,9 +11,10 @@ import { Sweeper } from './extents/sweeper.ts';
 import { decodeJson } from './records/codec.ts';
 import type { PlacedRecord } from './records/extent-record.ts';
 import { idOf, tableRange } from './records/keys.ts';
+import { freshSnapshots, scanSteps } from './records/scan.ts';
 import { EtagSource, type Storage } from './storage.ts';
 
-const STEP = 1_000;
+const STEP_RECORDS = 1_000;
 const HOUR_MS = 60 * 60 * 1000;
 
 export async function openStorage(options: {
@@ -56,14 +56,8 @@ function everyHour(run: () => Promise<unknown>): { stop(): Promise<void> } {
 
 /** Every extent in the content store that a record makes live. */
 export async function* placedExtents(engine: Engine): AsyncGenerator<PlacedExtent> {
-  let { from, to } = tableRange('X');
-  for (;;) {
-    const snapshot = engine.snapshot();
-    const entries = await snapshot.range({ from, to }, { limit: STEP }).finally(() => snapshot.close());
+  for await (const entries of scanSteps(freshSnapshots(engine), tableRange('X'), STEP_RECORDS)) {
     for (const { key, value } of entries) yield { id: idOf(key), ...decodeJson<PlacedRecord>(value) };
-    const last = entries.at(-1);
-    if (last === undefined) return;
-    from = successor(last.key);
   }
 }
 

@@ -2,16 +2,16 @@
  * Staged blocks that nobody commits are discarded one week after the last of them was staged. A row per staging, in
  * the order of due times, says when to look; whether the week is really over is judged by the blocks themselves.
  */
-import { successor } from '../../base/bytes.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { expiryKey, expiryRange, stagedBlockRange } from '../records/keys.ts';
+import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 
 export const STAGING_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
 
-const STEP = 1_000;
+const STEP_RECORDS = 1_000;
 
 /** Names the staging head to look at, and the staging it held. */
 interface ExpiryRecord {
@@ -31,16 +31,13 @@ function putExpiry(tx: Transaction, record: ExpiryRecord, lastStagedMs: number):
 /** Discards what is due now; returns how many stagings went. */
 export async function expireStaging(storage: Storage): Promise<number> {
   let count = 0;
-  for (;;) {
-    const snapshot = storage.engine.snapshot();
-    const due = await snapshot
-      .range(expiryRange(storage.clock.nowMs()), { limit: STEP })
-      .finally(() => snapshot.close());
-    for (const { key, value } of due) {
+  const due = expiryRange(storage.clock.nowMs());
+  for await (const entries of scanSteps(freshSnapshots(storage.engine), due, STEP_RECORDS)) {
+    for (const { key, value } of entries) {
       if (await expireOne(storage, key, decodeJson<ExpiryRecord>(value))) count++;
     }
-    if (due.length < STEP) return count;
   }
+  return count;
 }
 
 async function expireOne(storage: Storage, key: Uint8Array, record: ExpiryRecord): Promise<boolean> {
@@ -63,12 +60,8 @@ async function expireOne(storage: Storage, key: Uint8Array, record: ExpiryRecord
 
 async function newestBlockMs(tx: Transaction, staging: StagingRecord): Promise<number> {
   let newestMs = staging.createdMs;
-  let { from, to } = stagedBlockRange(staging.id);
-  for (;;) {
-    const entries = await tx.range({ from, to }, { limit: STEP });
+  for await (const entries of scanSteps(tx, stagedBlockRange(staging.id), STEP_RECORDS)) {
     for (const entry of entries) newestMs = Math.max(newestMs, decodeJson<StagedBlock>(entry.value).stagedMs);
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < STEP) return newestMs;
-    from = successor(last.key);
   }
+  return newestMs;
 }

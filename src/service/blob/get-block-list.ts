@@ -1,15 +1,15 @@
 /** Get Block List: the committed blocks in the blob's order, the staged ones by name. */
-import { successor } from '../../base/bytes.ts';
 import type { Snapshot } from '../../engine/engine.ts';
 import { refuseBlobReadOperation } from '../../rules/precedence.ts';
 import type { BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { layoutKey, stagedBlockIdOf, stagedBlockRange } from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
+import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { type BlobRequest, loadBlob, refuse, situation, snapshotReader } from './load.ts';
 
-const STEP = 1_000;
+const STEP_RECORDS = 1_000;
 
 export interface NamedBlock {
   readonly blockId: string;
@@ -49,14 +49,10 @@ async function loadCommitted(snapshot: Snapshot, blob: BlobRecord | null): Promi
 async function loadStaged(snapshot: Snapshot, staging: StagingRecord | null): Promise<NamedBlock[]> {
   if (staging === null) return [];
   const blocks: NamedBlock[] = [];
-  let { from, to } = stagedBlockRange(staging.id);
-  for (;;) {
-    const entries = await snapshot.range({ from, to }, { limit: STEP });
+  for await (const entries of scanSteps(snapshot, stagedBlockRange(staging.id), STEP_RECORDS)) {
     for (const { key, value } of entries) {
       blocks.push({ blockId: stagedBlockIdOf(key), lengthBytes: decodeJson<StagedBlock>(value).lengthBytes });
     }
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < STEP) return blocks;
-    from = successor(last.key);
   }
+  return blocks;
 }

@@ -1,6 +1,5 @@
 /** Put Block: stages a block. Readers see nothing of it; the blob need not exist. */
 
-import { successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import { transact } from '../../engine/transact.ts';
 import { blockIdLengthBytes, refuseBlockId } from '../../rules/block-list.ts';
@@ -10,6 +9,7 @@ import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
+import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { expectExpiry } from './expire-staging.ts';
@@ -21,7 +21,7 @@ export const STAGED_BLOCK_COUNT_MAX = 100_000;
 
 /** Counting staged blocks means walking them, so only one Put Block in so many does it. */
 const COUNTED_ONE_IN = 64;
-const COUNT_STEP = 1_000;
+const STEP_RECORDS = 1_000;
 
 export interface PutBlockRequest extends Omit<BlobRequest, 'conditions'> {
   /** Base64, as sent. */
@@ -113,15 +113,10 @@ const isCounted = (blockId: string): boolean => {
 };
 
 async function refuseTooManyBlocks(storage: Storage, stagingId: Id): Promise<void> {
-  const { from, to } = stagedBlockRange(stagingId);
-  let next = from;
-  for (let count = 0; ; ) {
-    const snapshot = storage.engine.snapshot();
-    const entries = await snapshot.range({ from: next, to }, { limit: COUNT_STEP }).finally(() => snapshot.close());
+  let count = 0;
+  const reader = freshSnapshots(storage.engine);
+  for await (const entries of scanSteps(reader, stagedBlockRange(stagingId), STEP_RECORDS)) {
     count += entries.length;
     if (count >= STAGED_BLOCK_COUNT_MAX) throw new StorageError('BlockCountExceedsLimit');
-    const last = entries.at(-1);
-    if (last === undefined || entries.length < COUNT_STEP) return;
-    next = successor(last.key);
   }
 }

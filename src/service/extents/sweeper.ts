@@ -14,6 +14,7 @@ import type { ExtentRef, PlacedRecord } from '../records/extent-record.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
 import { blobRange, extentKey, layoutKey, parseBlobKey, stagedBlockRange, tableRange } from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
+import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Extents } from './extents.ts';
 import type { Readers } from './readers.ts';
 
@@ -99,11 +100,13 @@ export class Sweeper {
   async #layoutsNeeded(): Promise<{ needed: Map<Id, number>; to: Uint8Array }> {
     const needed = new Map<Id, number>();
     let to = tableRange('G').from;
-    for await (const entry of this.#each(tableRange('G'))) {
-      to = successor(entry.key);
-      const garbage = decodeJson<GarbageRecord>(entry.value);
-      if ('keeping' in garbage && garbage.keeping !== null) {
-        needed.set(garbage.keeping, (needed.get(garbage.keeping) ?? 0) + 1);
+    for await (const entries of this.#steps(tableRange('G'))) {
+      for (const entry of entries) {
+        to = successor(entry.key);
+        const garbage = decodeJson<GarbageRecord>(entry.value);
+        if ('keeping' in garbage && garbage.keeping !== null) {
+          needed.set(garbage.keeping, (needed.get(garbage.keeping) ?? 0) + 1);
+        }
       }
     }
     return { needed, to };
@@ -227,23 +230,12 @@ export class Sweeper {
     });
   }
 
-  async *#each(range: KeyRange): AsyncGenerator<Entry> {
-    for await (const entries of this.#steps(range)) yield* entries;
-  }
-
+  /** Ends early when the sweeper is closed. */
   async *#steps(range: KeyRange): AsyncGenerator<Entry[]> {
-    let from = range.from;
-    while (!this.#closed) {
-      const entries = await this.#read({ from, to: range.to });
-      if (entries.length === 0) return;
+    for await (const entries of scanSteps(freshSnapshots(this.#engine), range, STEP_RECORDS)) {
+      if (this.#closed) return;
       yield entries;
-      from = successor((entries.at(-1) as Entry).key);
     }
-  }
-
-  async #read(range: KeyRange): Promise<Entry[]> {
-    const snapshot = this.#engine.snapshot();
-    return await snapshot.range(range, { limit: STEP_RECORDS }).finally(() => snapshot.close());
   }
 }
 
