@@ -14,17 +14,11 @@ const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])
   ['rules/', ['rules/', 'base/']],
   ['engine/lmdb/', ['engine/lmdb/', 'engine/engine.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/']],
   ['engine/memory/', ['engine/memory/', 'engine/engine.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/']],
-  [
-    'engine/',
-    ['engine/engine.ts', 'engine/transact.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/'],
-  ],
+  ['engine/', ['engine/engine.ts', 'engine/transact.ts', 'engine/claims.ts', 'engine/malformed.ts', 'base/']],
   ['content/files/', ['content/files/', 'content/content.ts', 'base/']],
   ['content/memory/', ['content/memory/', 'content/content.ts', 'base/']],
   ['content/', ['content/content.ts', 'base/']],
-  [
-    'service/',
-    ['service/', 'rules/', 'base/', 'engine/engine.ts', 'engine/transact.ts', 'content/content.ts'],
-  ],
+  ['service/', ['service/', 'rules/', 'base/', 'engine/engine.ts', 'engine/transact.ts', 'content/content.ts']],
   ['auth/', ['auth/', 'rules/', 'base/', 'service/storage-error.ts']],
   ['http/', ['http/', 'auth/', 'service/', 'rules/', 'base/', 'engine/engine.ts']],
   ['config/', ['config/', 'auth/identity.ts', 'rules/']],
@@ -153,7 +147,9 @@ for (const [part, allowed] of MAY_IMPORT) {
 
 for (const [what, form] of IMPURE) {
   test(`rules/ is pure: it uses no ${what.replace(/^(?:an?|the) /, '')}`, () => {
-    const wrong = production.filter(({ path, text }) => path.startsWith('src/rules/') && form.test(withoutComments(text)));
+    const wrong = production.filter(
+      ({ path, text }) => path.startsWith('src/rules/') && form.test(withoutComments(text)),
+    );
     assert.deepEqual(
       wrong.map(({ path }) => path),
       [],

@@ -14,6 +14,8 @@ import { checkFormat, checkLint, providePackages, type StepFailure } from './run
 import { runTestProcess, type TestRun } from './runner/test-process.ts';
 
 const FILES_AT_ONCE_MAX = 2;
+/** A unit test file that takes longer is named. */
+const SLOW_SECONDS = 2;
 
 const outDir = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -58,6 +60,8 @@ function reportRun(name: string, run: TestRun): void {
   if (skipped > 0) parts.push(`${skipped} skipped`);
   console.log(`${name}: ${parts.join(', ')} (${run.seconds.toFixed(1)} s)`);
   for (const remark of new Set(run.remarks)) console.log(`  ${remark}`);
+  const slow = run.files.length > 1 ? run.files.filter(({ seconds }) => seconds >= SLOW_SECONDS) : [];
+  for (const { file, seconds } of slow) console.log(`  slow: ${sourceName(file)} (${seconds.toFixed(1)} s)`);
 }
 
 interface NamedRun {
@@ -66,7 +70,7 @@ interface NamedRun {
 }
 
 async function runAndReport(name: string, files: readonly string[]): Promise<NamedRun> {
-  const run = await runTestProcess({ name, files, outDir });
+  const run = await runTestProcess(files, outDir);
   reportRun(name, run);
   return { name, run };
 }
@@ -90,15 +94,14 @@ function indent(text: string): string {
   return text.trimEnd().replaceAll(/^/gm, '    ');
 }
 
-const whereOf = (one: Finished, runName: string): string =>
-  one.file === null ? runName : one.file.startsWith(outDir) ? sourceName(one.file) : relative('.', one.file);
+const nameOf = (one: Finished): string => (one.path.length === 0 ? sourceName(one.file) : one.path.join(' › '));
 
 function printFailures(runs: readonly NamedRun[], steps: readonly StepFailure[]): void {
   for (const failure of steps) console.log(`\nFAILED ${failure.name}\n${indent(failure.output)}`);
   for (const { name, run } of runs) {
     const failures = run.finished.filter((one) => one.outcome === 'failed');
     for (const one of failures) {
-      console.log(`\nFAILED ${one.path.join(' › ')}\n  in ${whereOf(one, name)}\n${indent(one.reason ?? '')}`);
+      console.log(`\nFAILED ${nameOf(one)}\n  in ${sourceName(one.file)}\n${indent(one.reason ?? '')}`);
     }
     if (failures.length > 0 && run.output.trim() !== '') {
       console.log(`\nprinted by ${name}:\n${indent(run.output.slice(-OUTPUT_SHOWN_MAX_CHARACTERS))}`);
@@ -107,9 +110,9 @@ function printFailures(runs: readonly NamedRun[], steps: readonly StepFailure[])
 }
 
 function printSkipped(runs: readonly NamedRun[]): void {
-  for (const { name, run } of runs) {
+  for (const { run } of runs) {
     for (const one of run.finished.filter((one) => one.outcome === 'skipped')) {
-      console.log(`skipped: ${one.path.join(' › ')} (${whereOf(one, name)}): ${one.reason}`);
+      console.log(`skipped: ${nameOf(one)} (${sourceName(one.file)}): ${one.reason}`);
     }
   }
 }

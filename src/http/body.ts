@@ -68,6 +68,42 @@ export class RequestBody extends Readable {
   };
 }
 
+/** The bytes of one request, all together. A stream of its own would cost a small body more than all else. */
+export class GatheredBody {
+  readonly bytes: Promise<Uint8Array>;
+  readonly #pieces: Buffer[] = [];
+  #receivedBytes = 0;
+  #reject!: (fault: Error) => void;
+
+  constructor(request: IncomingMessage) {
+    this.bytes = new Promise((resolve, reject) => {
+      this.#reject = reject;
+      const onLoss = (): void => {
+        if (!request.readableEnded) reject(new ClientGone());
+      };
+      request
+        .on('data', (piece: Buffer) => {
+          this.#receivedBytes += piece.length;
+          this.#pieces.push(piece);
+        })
+        .on('end', () => {
+          const [first] = this.#pieces;
+          resolve(first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
+        })
+        .on('error', onLoss)
+        .on('close', onLoss);
+    });
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  destroy(fault: Error = new ClientGone()): void {
+    this.#reject(fault);
+  }
+}
+
 /** The length that a write announces; 411 where it announces none. */
 export function requireContentLength(exchange: Exchange): number {
   if (exchange.contentLengthBytes === null) throw new StorageError('MissingContentLengthHeader');

@@ -46,6 +46,8 @@ export interface Exchange {
   readonly origin: string;
   /** The request's body. Whoever takes it lets `Expect: 100-continue` go ahead. */
   body(): Readable;
+  /** The same, gathered: for bodies known to be small, which need no stream. Fails as the stream would. */
+  wholeBody(): Promise<Uint8Array>;
   /** Content-Length; null where there was none (chunked, or no body). */
   readonly contentLengthBytes: number | null;
 }

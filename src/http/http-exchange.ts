@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import type { Identity, ServiceLetter } from '../auth/identity.ts';
 import type { CorsRule } from '../rules/cors.ts';
 import { NEWEST_VERSION } from '../rules/versions.ts';
-import { RequestBody } from './body.ts';
+import { GatheredBody, RequestBody } from './body.ts';
 import type { AuthorizedExchange } from './exchange.ts';
 import { type AddressedTarget, parseQuery } from './request-target.ts';
 
@@ -21,6 +21,8 @@ const NOWHERE: AddressedTarget = {
   resourcePath: '',
   query: parseQuery(''),
 };
+
+const NO_BYTES = new Uint8Array(0);
 
 const NOBODY: Identity = { kind: 'anonymous', publicAccess: null };
 
@@ -48,7 +50,7 @@ export class HttpExchange implements AuthorizedExchange {
   readonly #headers: IncomingHttpHeaders;
   readonly #awaitsContinue: boolean;
   #continued = false;
-  #body: RequestBody | null = null;
+  #body: RequestBody | GatheredBody | null = null;
   #bodyFault: Error | null = null;
   #rawHeaders: readonly (readonly [name: string, value: string])[] | null = null;
 
@@ -109,11 +111,22 @@ export class HttpExchange implements AuthorizedExchange {
   }
 
   body(): Readable {
-    if (this.#body !== null) return this.#body;
-    this.#body = new RequestBody(this.request);
-    if (this.#bodyFault !== null) this.#body.destroy(this.#bodyFault);
+    if (this.#body instanceof RequestBody) return this.#body;
+    const body = new RequestBody(this.request);
+    this.#body = body;
+    if (this.#bodyFault !== null) body.destroy(this.#bodyFault);
     else if (this.#awaitsContinue) this.#continue();
-    return this.#body;
+    return body;
+  }
+
+  wholeBody(): Promise<Uint8Array> {
+    if (this.#body !== null) throw new TypeError('the body is being read already');
+    if (!this.#hasBody) return Promise.resolve(NO_BYTES);
+    const body = new GatheredBody(this.request);
+    this.#body = body;
+    if (this.#bodyFault !== null) body.destroy(this.#bodyFault);
+    else if (this.#awaitsContinue) this.#continue();
+    return body.bytes;
   }
 
   get receivedBytes(): number {

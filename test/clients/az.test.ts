@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,6 +12,7 @@ import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
 import { type Tool, tool } from './tool.ts';
+import { digestFolder, writeTree } from './tree.ts';
 
 const MIB = 1024 * 1024;
 /** az 2.45 sends up to 64 MiB in one Put Blob; above, it stages blocks of 4 MiB. */
@@ -120,8 +121,25 @@ describe('az', { skip: missingTool('az'), concurrency: 2 }, () => {
         });
       }
 
+      test('a folder goes up and comes down whole', async () => {
+        await writeTree(
+          join(folder, 'up'),
+          new Map(['a/1', 'a/2', 'b/ü 3', '4'].map((path) => [path, Buffer.from(`this is ${path}`)])),
+        );
+        const batch = ['--no-progress', '--source'];
+        await storage('blob', 'upload-batch', '-d', container, '--destination-path', 'batch', ...batch, 'up');
+        await mkdir(join(folder, 'down'));
+        await storage('blob', 'download-batch', '-d', 'down', '--pattern', 'batch/*', ...batch, container);
+        assert.deepEqual(await digestFolder(join(folder, 'down', 'batch')), await digestFolder(join(folder, 'up')));
+      });
+
       test('a listing keeps to its prefix and folds names at its delimiter', async () => {
-        assert.deepEqual((await listBlobs('--delimiter', '/')).sort(), ['blockwise.bin', 'notes/', 'one-put.bin']);
+        assert.deepEqual((await listBlobs('--delimiter', '/')).sort(), [
+          'batch/',
+          'blockwise.bin',
+          'notes/',
+          'one-put.bin',
+        ]);
         assert.deepEqual(await listBlobs('--prefix', 'notes/'), ['notes/one.txt']);
       });
 

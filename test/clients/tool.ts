@@ -24,6 +24,8 @@ export interface ToolOptions {
   readonly cwd: string;
 }
 
+const OUTPUT_SHOWN_MAX_CHARACTERS = 8_000;
+
 export function tool(command: string, { env, cwd }: ToolOptions): Tool {
   const run = async (...args: readonly string[]): Promise<ToolRun> => {
     const child = spawn(command, args, {
@@ -37,8 +39,9 @@ export function tool(command: string, { env, cwd }: ToolOptions): Tool {
   };
   const succeed = async (...args: readonly string[]): Promise<string> => {
     const { exitCode, stdout, stderr } = await run(...args);
-    if (exitCode !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}\n${stderr}${stdout}`);
-    return stdout;
+    if (exitCode === 0) return stdout;
+    const said = `${stderr}${stdout}`.slice(-OUTPUT_SHOWN_MAX_CHARACTERS);
+    throw new Error(`${command} ${args.join(' ').slice(0, 500)} ended with ${exitCode}\n${said}`);
   };
   return { run, succeed };
 }

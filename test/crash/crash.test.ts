@@ -22,6 +22,8 @@ const BLOBS_PER_CLIENT_COUNT = 10;
 const ACKNOWLEDGED_BEFORE_KILL_MAX = 400;
 /** Acknowledgements come in groups, after a sync: the kill must not always follow one. */
 const KILL_DELAY_MAX_MS = 20;
+/** From before the program is loaded to well after it listens. */
+const START_KILL_DELAY_MAX_MS = 600;
 const SWEEP_LIMIT_SECONDS = 30;
 
 describe('a server killed with kill -9', () => {
@@ -67,6 +69,14 @@ describe('a server killed with kill -9', () => {
     return kill.acknowledgedCount;
   }
 
+  /** A start has clearing up to do after a crash: that can be cut off as well. */
+  async function killWhileStarting(): Promise<void> {
+    const started = server.start().catch(() => 'killed before it listened');
+    await delay(random.below(START_KILL_DELAY_MAX_MS));
+    await server.kill9();
+    await started;
+  }
+
   async function verify(round: number): Promise<number> {
     const verification = new Verification(server.url, pool);
     await Promise.all([...containers().map((one) => verification.container(one)), verification.counter(counter)]);
@@ -80,6 +90,7 @@ describe('a server killed with kill -9', () => {
     let tookEffectCount = 0;
     for (let round = 1; round <= ROUND_COUNT; round += 1) {
       acknowledgedCount += await loadUntilKilled();
+      if (random.chance(0.4)) await killWhileStarting();
       await server.start();
       tookEffectCount += await verify(round);
       if (round % 2 === 0) await server.terminate();

@@ -52,26 +52,30 @@ function bodyOf(bytes: Uint8Array): Body {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }
-  return { bytes: pieces(), lengthBytes: bytes.length, md5: null, crc64: null };
+  return { stream: pieces, whole: async () => bytes, lengthBytes: bytes.length, md5: null, crc64: null };
 }
 
 export class TestStore {
   readonly engine: Engine;
   readonly content: ContentStore;
-  readonly clock = new ManualClock();
+  readonly clock: ManualClock;
   /** What the sweeper met in passes of its own. */
   readonly errors: unknown[] = [];
   storage!: Storage;
   sweeper!: Sweeper;
   #close: () => Promise<void> = async () => {};
 
-  private constructor(engine: Engine, content: ContentStore) {
+  private constructor(engine: Engine, content: ContentStore, clock: ManualClock) {
     this.engine = engine;
     this.content = content;
+    this.clock = clock;
   }
 
-  static async open(parts: { engine?: Engine; content?: ContentStore } = {}): Promise<TestStore> {
-    const store = new TestStore(parts.engine ?? openMemoryEngine(), parts.content ?? openMemoryContent());
+  static async open(
+    parts: { engine?: Engine; content?: ContentStore; clock?: ManualClock } = {},
+  ): Promise<TestStore> {
+    const { engine = openMemoryEngine(), content = openMemoryContent(), clock = new ManualClock() } = parts;
+    const store = new TestStore(engine, content, clock);
     await store.#start();
     return store;
   }
@@ -111,7 +115,9 @@ export class TestStore {
 
   /** Every key there is, printable. */
   async records(): Promise<string[]> {
-    return (await this.entries()).map(({ key }) => `${String.fromCharCode(key[0] as number)} ${Buffer.from(key.subarray(1)).toString('hex')}`);
+    return (await this.entries()).map(
+      ({ key }) => `${String.fromCharCode(key[0] as number)} ${Buffer.from(key.subarray(1)).toString('hex')}`,
+    );
   }
 
   async entries(): Promise<Entry[]> {
@@ -153,5 +159,17 @@ export class TestStore {
 
   async read(container: string, blob: string): Promise<Buffer> {
     return gather((await this.open(container, blob)).bytes);
+  }
+}
+
+/** A place where something waits until the test lets it go on. */
+export class Gate {
+  readonly passed: Promise<void>;
+  open!: () => void;
+
+  constructor() {
+    this.passed = new Promise((resolve) => {
+      this.open = resolve;
+    });
   }
 }

@@ -6,12 +6,19 @@
 export interface Finished {
   readonly kind: 'finished';
   readonly outcome: 'passed' | 'failed' | 'skipped';
-  /** The names of the enclosing suites and of the test, outermost first. */
+  /** The compiled test file that ran. */
+  readonly file: string;
+  /** The names of the enclosing suites and of the test, outermost first; empty for the file as such. */
   readonly path: readonly string[];
-  /** The file the test is written in, where Node tells. */
-  readonly file: string | null;
   /** The failure, or why it was skipped. */
   readonly reason: string | null;
+}
+
+/** All of a file has run. */
+export interface FileEnded {
+  readonly kind: 'fileEnded';
+  readonly file: string;
+  readonly seconds: number;
 }
 
 /** Something a test has to say whether it passes or not, such as its seed. */
@@ -23,9 +30,10 @@ export interface Remark {
 /** A test has begun: without its end, it is the one that hung. */
 export interface Started {
   readonly kind: 'started';
+  readonly file: string;
   readonly path: readonly string[];
 }
 
-export type RunnerEvent = Finished | Remark | Started;
+export type RunnerEvent = Finished | FileEnded | Remark | Started;
 
 export const EVENT_FILE_VARIABLE = 'LARIMAR_TEST_EVENTS';

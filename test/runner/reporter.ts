@@ -7,18 +7,29 @@ import { EVENT_FILE_VARIABLE, type Finished, type RunnerEvent } from './events.t
 interface TestData {
   readonly name: string;
   readonly nesting: number;
-  readonly file?: string;
   readonly skip?: boolean | string;
   readonly todo?: boolean | string;
   readonly message?: string;
-  readonly details?: { readonly type?: string; readonly error?: Error & { failureType?: string } };
+  readonly details?: {
+    readonly duration_ms?: number;
+    readonly type?: string;
+    readonly error?: Error & { failureType?: string };
+  };
 }
 
 /** Node's own totals, which the runner counts itself. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 
 const eventFile = process.env[EVENT_FILE_VARIABLE];
-const path: string[] = [];
+
+/** The names of what runs now, outermost first: the file, which entry.ts makes a suite, then suites and the test. */
+const names: string[] = [];
+
+function enter(data: TestData): { file: string; path: string[] } {
+  names.length = data.nesting;
+  names.push(data.name);
+  return { file: names[0] ?? '', path: names.slice(1) };
+}
 
 function write(event: RunnerEvent): void {
   if (eventFile !== undefined) appendFileSync(eventFile, `${JSON.stringify(event)}\n`);
@@ -34,29 +45,27 @@ function describeFailure(error: (Error & { failureType?: string }) | undefined):
 
 /** What a test:pass or test:fail event counts as; null for suites and for tests that only fail by their subtests. */
 function finishedOf(type: string, data: TestData): Finished | null {
-  const named = { kind: 'finished', path: [...path], file: data.file ?? null } as const;
+  const named = { kind: 'finished', ...enter(data) } as const;
   if (data.skip !== undefined && data.skip !== false)
     return { ...named, outcome: 'skipped', reason: reasonText(data.skip) };
   if (data.todo !== undefined && data.todo !== false) return { ...named, outcome: 'skipped', reason: 'still to do' };
-  const error = data.details?.error;
   if (type === 'test:fail') {
-    return error?.failureType === 'subtestsFailed'
-      ? null
-      : { ...named, outcome: 'failed', reason: describeFailure(error) };
+    const error = data.details?.error;
+    const bySubtests = error?.failureType === 'subtestsFailed';
+    return bySubtests ? null : { ...named, outcome: 'failed', reason: describeFailure(error) };
   }
   return data.details?.type === 'suite' ? null : { ...named, outcome: 'passed', reason: null };
 }
 
 function record(type: string, data: TestData): void {
   if (type === 'test:start') {
-    path.length = data.nesting;
-    path.push(data.name);
-    write({ kind: 'started', path: [...path] });
+    write({ kind: 'started', ...enter(data) });
   } else if (type === 'test:pass' || type === 'test:fail') {
-    path.length = data.nesting;
-    path.push(data.name);
     const finished = finishedOf(type, data);
     if (finished !== null) write(finished);
+    if (data.nesting === 0) {
+      write({ kind: 'fileEnded', file: data.name, seconds: (data.details?.duration_ms ?? 0) / 1000 });
+    }
   } else if (type === 'test:diagnostic' && !TOTALS.test(data.message ?? '')) {
     write({ kind: 'remark', text: data.message ?? '' });
   }

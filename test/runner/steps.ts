@@ -37,7 +37,9 @@ async function step(name: string, body: () => Promise<CommandResult>): Promise<S
 }
 
 export function checkFormat(): Promise<StepFailure[]> {
-  return step('format', () => runCommand(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']));
+  return step('format', () =>
+    runCommand(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.']),
+  );
 }
 
 export function checkLint(): Promise<StepFailure[]> {
@@ -47,7 +49,9 @@ export function checkLint(): Promise<StepFailure[]> {
 }
 
 function missingTools(files: readonly string[]): Tool[] {
-  const needed = new Set(files.filter((file) => existsSync(file)).flatMap((file) => toolsNamedIn(readFileSync(file, 'utf8'))));
+  const needed = new Set(
+    files.filter((file) => existsSync(file)).flatMap((file) => toolsNamedIn(readFileSync(file, 'utf8'))),
+  );
   return [...needed].filter((tool) => !hasTool(tool));
 }
 

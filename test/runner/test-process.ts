@@ -3,10 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENT_FILE_VARIABLE, type Finished, type RunnerEvent } from './events.ts';
+import { EVENT_FILE_VARIABLE, type FileEnded, type Finished, type RunnerEvent } from './events.ts';
 
 export interface TestRun {
   readonly finished: readonly Finished[];
+  readonly files: readonly FileEnded[];
   readonly remarks: readonly string[];
   /** What the process printed, both streams. */
   readonly output: string;
@@ -42,10 +43,11 @@ function parseEvents(text: string): RunnerEvent[] {
 }
 
 /** A process that went wrong outside every test must not pass unnoticed. */
-function brokenProcess(events: readonly RunnerEvent[], name: string, how: string): Finished {
+function brokenProcess(events: readonly RunnerEvent[], files: readonly string[], how: string): Finished {
   const last = events.findLast((event) => event.kind === 'started');
   const during = last === undefined ? 'before the first test' : `during or after "${last.path.join(' › ')}"`;
-  return { kind: 'finished', outcome: 'failed', path: [name], file: null, reason: `${how}, ${during}` };
+  const file = last?.file ?? files[0] ?? '';
+  return { kind: 'finished', outcome: 'failed', file, path: [], reason: `the test process ${how}, ${during}` };
 }
 
 interface Ending {
@@ -85,16 +87,8 @@ async function spawnAndWait(argv: readonly string[], eventFile: string): Promise
   return { exitCode, signal, timedOut, output };
 }
 
-/** Runs the files together in one process. `name` stands for the process in reports. */
-export async function runTestProcess({
-  name,
-  files,
-  outDir,
-}: {
-  name: string;
-  files: readonly string[];
-  outDir: string;
-}): Promise<TestRun> {
+/** Runs the files together in one process. */
+export async function runTestProcess(files: readonly string[], outDir: string): Promise<TestRun> {
   const startMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'larimar-test-'));
   const eventFile = join(folder, 'events');
@@ -109,12 +103,13 @@ export async function runTestProcess({
     const events = parseEvents(readFileSync(eventFile, 'utf8'));
     const finished = events.filter((event) => event.kind === 'finished');
     if (ending.timedOut) {
-      finished.push(brokenProcess(events, name, `did not end within ${TIME_LIMIT_SECONDS} s`));
+      finished.push(brokenProcess(events, files, `did not end within ${TIME_LIMIT_SECONDS} s`));
     } else if (ending.exitCode !== 0 && !finished.some((one) => one.outcome === 'failed')) {
-      finished.push(brokenProcess(events, name, `ended with ${ending.signal ?? `exit code ${ending.exitCode}`}`));
+      finished.push(brokenProcess(events, files, `ended with ${ending.signal ?? `exit code ${ending.exitCode}`}`));
     }
     return {
       finished,
+      files: events.filter((event) => event.kind === 'fileEnded'),
       remarks: events.filter((event) => event.kind === 'remark').map((event) => event.text),
       output: ending.output,
       seconds: (performance.now() - startMs) / 1000,

@@ -98,7 +98,12 @@ function withoutUndefined(headers: { [name in keyof BlobHeaders]: string | undef
 export function parseBody(exchange: Exchange, { maxBytes }: { maxBytes: number }): Body {
   const lengthBytes = requireContentLength(exchange);
   if (lengthBytes > maxBytes) throw bodyTooLarge(maxBytes);
-  return { bytes: bodyStream(exchange), lengthBytes, ...parseBodyHashes(exchange) };
+  return {
+    stream: () => bodyStream(exchange),
+    whole: () => exchange.wholeBody(),
+    lengthBytes,
+    ...parseBodyHashes(exchange),
+  };
 }
 
 export function parseBodyHashes(exchange: Exchange): { md5: Buffer | null; crc64: Buffer | null } {

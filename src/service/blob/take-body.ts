@@ -8,7 +8,9 @@ import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 
 export interface Body {
-  readonly bytes: AsyncIterable<Uint8Array>;
+  /** The body, one way or the other: in pieces as they come, or gathered. */
+  stream(): AsyncIterable<Uint8Array>;
+  whole(): Promise<Uint8Array>;
   readonly lengthBytes: number;
   /** What the client says the hashes are. */
   readonly md5: Buffer | null;
@@ -35,29 +37,18 @@ export async function takeBody(
 }
 
 async function takeSmall(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
-  const bytes = await gather(body);
+  const bytes = await body.whole();
+  if (bytes.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
   const md5 = compute.md5 ? hashOnce('md5', bytes, 'buffer') : null;
   const crc64 = compute.crc64 ? crc64Of(bytes) : null;
   refuseHashMismatch(body, { md5, crc64 });
   return { extent: bytes.length === 0 ? null : storage.extents.stageSmall(bytes), md5, crc64 };
 }
 
-async function gather(body: Body): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let lengthBytes = 0;
-  for await (const piece of body.bytes) {
-    pieces.push(piece);
-    lengthBytes += piece.length;
-    if (lengthBytes > body.lengthBytes) break;
-  }
-  if (lengthBytes !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
-  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
-}
-
 async function takeLarge(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
   const hash = new BodyHash({ ...compute, lengthBytes: body.lengthBytes });
   try {
-    const extent = await storage.extents.stageLarge(hashing(body.bytes, hash), body.lengthBytes);
+    const extent = await storage.extents.stageLarge(hashing(body.stream(), hash), body.lengthBytes);
     try {
       const digests = await hash.digest();
       refuseHashMismatch(body, digests);

@@ -10,13 +10,17 @@ const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(p
 const BLOCK_BYTES_MAX = 4000 * 1024 * 1024;
 
 const blockIds = fc.uint8Array({ minLength: 1, maxLength: 64 }).map((bytes) => Buffer.from(bytes).toString('base64'));
-const extents = fc.record({
-  id: fc.uint8Array({ minLength: 12, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('hex')),
-  inline: fc.boolean(),
-});
+const plain = { noNullPrototype: true };
+const extents = fc.record(
+  {
+    id: fc.uint8Array({ minLength: 12, maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+    inline: fc.boolean(),
+  },
+  plain,
+);
 const blocksUpTo = (lengthBytesMax: number) =>
   fc.array(
-    fc.record({ blockId: blockIds, extent: extents, lengthBytes: fc.integer({ min: 1, max: lengthBytesMax }) }),
+    fc.record({ blockId: blockIds, extent: extents, lengthBytes: fc.integer({ min: 1, max: lengthBytesMax }) }, plain),
     { maxLength: 40 },
   );
 
@@ -64,6 +68,7 @@ describe('a packed block list', () => {
     });
     fc.assert(
       fc.property(ranged, ({ blocks, one, other }) => {
+        if (one === other) return;
         const range = { offsetBytes: Math.min(one, other), lengthBytes: Math.abs(one - other) };
         const pieces = [...layoutPieces(encodeLayout(blocks), range)];
         const expected = naivePieces(blocks, range);
