@@ -11,54 +11,66 @@ export type Call =
 
 export type Hook = (call: Call) => void | Promise<void>;
 
-const hookSnapshot = <S extends Snapshot>(inner: S, hook: () => Hook): S => ({
+/** The hook as it is at the moment; a test changes it as it goes on. */
+export class Hooks {
+  before: Hook = () => {};
+
+  call(call: Call): void | Promise<void> {
+    return this.before(call);
+  }
+
+  clear(): void {
+    this.before = () => {};
+  }
+}
+
+const hookSnapshot = <S extends Snapshot>(inner: S, hooks: Hooks): S => ({
   ...inner,
   async get(keys: readonly Key[]) {
-    await hook()({ what: 'get', from: keys[0] ?? Buffer.alloc(0) });
+    await hooks.call({ what: 'get', from: keys[0] ?? Buffer.alloc(0) });
     return inner.get(keys);
   },
   async range(...args: Parameters<Snapshot['range']>) {
-    await hook()({ what: 'range', from: args[0].from });
+    await hooks.call({ what: 'range', from: args[0].from });
     const entries = await inner.range(...args);
-    await hook()({ what: 'ranged', from: args[0].from });
+    await hooks.call({ what: 'ranged', from: args[0].from });
     return entries;
   },
   close: () => inner.close(),
   ...('settled' in inner ? { settled: () => (inner as unknown as { settled(): Promise<void> }).settled() } : {}),
 });
 
-/** `hook()` is asked for at each call, so that a test can change its mind. */
-export const hookEngine = (inner: Engine, hook: () => Hook): Engine => ({
-  snapshot: () => hookSnapshot(inner.snapshot(), hook),
-  tip: () => hookSnapshot(inner.tip(), hook),
+export const hookEngine = (inner: Engine, hooks: Hooks): Engine => ({
+  snapshot: () => hookSnapshot(inner.snapshot(), hooks),
+  tip: () => hookSnapshot(inner.tip(), hooks),
   async commit(batch) {
-    await hook()({ what: 'commit' });
+    await hooks.call({ what: 'commit' });
     const outcome = await inner.commit(batch);
-    await hook()({ what: 'committed' });
+    await hooks.call({ what: 'committed' });
     return outcome;
   },
   claim: (range, limit) => inner.claim(range, limit),
   close: () => inner.close(),
 });
 
-export const hookContent = (inner: ContentStore, hook: () => Hook): ContentStore => ({
+export const hookContent = (inner: ContentStore, hooks: Hooks): ContentStore => ({
   async write(...args) {
-    await hook()({ what: 'write' });
+    await hooks.call({ what: 'write' });
     const placement = await inner.write(...args);
-    await hook()({ what: 'written' });
+    await hooks.call({ what: 'written' });
     return placement;
   },
   async *read(...args) {
-    await hook()({ what: 'read' });
+    await hooks.call({ what: 'read' });
     yield* inner.read(...args);
   },
   async free(...args) {
-    await hook()({ what: 'free' });
+    await hooks.call({ what: 'free' });
     await inner.free(...args);
-    await hook()({ what: 'freed' });
+    await hooks.call({ what: 'freed' });
   },
   async worthMoving() {
-    await hook()({ what: 'worthMoving' });
+    await hooks.call({ what: 'worthMoving' });
     return inner.worthMoving();
   },
   verify: (extent) => inner.verify(extent),

@@ -71,9 +71,7 @@ export class TestStore {
     this.clock = clock;
   }
 
-  static async open(
-    parts: { engine?: Engine; content?: ContentStore; clock?: ManualClock } = {},
-  ): Promise<TestStore> {
+  static async open(parts: { engine?: Engine; content?: ContentStore; clock?: ManualClock } = {}): Promise<TestStore> {
     const { engine = openMemoryEngine(), content = openMemoryContent(), clock = new ManualClock() } = parts;
     const store = new TestStore(engine, content, clock);
     await store.#start();

@@ -151,16 +151,17 @@ test('an extent that goes missing after some of its pieces were given is continu
   assert.deepEqual(Buffer.concat([first, await gather(stream)]), bytes);
 });
 
-describe('settled', () => {
-  const isPending = async (promise: Promise<unknown>): Promise<boolean> => {
-    let pending = true;
-    void promise.then(() => {
-      pending = false;
-    });
-    await nextTurn();
-    return pending;
-  };
+/** Whether it is still unsettled when everything that could settle it has had its turn. */
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  let pending = true;
+  void promise.then(() => {
+    pending = false;
+  });
+  await nextTurn();
+  return pending;
+}
 
+describe('settled', () => {
   test('waits for every look-up that is under way, and for none that starts later', async () => {
     const { readers } = store.storage;
     const first = new Gate();

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type Hook, hookContent, hookEngine } from '../../../test/harness/hooked-store.ts';
+import { Hooks, hookContent, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { blockIdOf, Gate, gather, TestStore } from '../../../test/harness/store.ts';
 import type { ContentStore } from '../../content/content.ts';
 import { openFilesContent } from '../../content/files/files-content.ts';
@@ -21,10 +21,10 @@ const small = (fill: string): Buffer => Buffer.alloc(50, fill);
 
 /** Blocks are told apart by a letter: capitals are large, the others small. */
 const bytesOf = (letter: string): Buffer => (letter < 'a' ? large(letter) : small(letter));
-const wholeOf = (letters: string): Buffer => Buffer.concat([...letters].map(bytesOf));
+const wholeOf = (letters: string): Buffer => Buffer.concat(letters.split('').map(bytesOf));
 const idOfLetter = (letter: string): string => blockIdOf(letter.charCodeAt(0));
 const entriesOf = (letters: string, kind: BlockListEntry['kind']): BlockListEntry[] =>
-  [...letters].map((letter) => ({ kind, id: idOfLetter(letter) }));
+  letters.split('').map((letter) => ({ kind, id: idOfLetter(letter) }));
 
 async function stage(store: TestStore, blob: string, letters: string): Promise<void> {
   for (const letter of letters) await store.putBlock('box', blob, idOfLetter(letter), bytesOf(letter));
@@ -243,9 +243,8 @@ describe('a chain of block lists, with a reader on the first', () => {
   });
 
   test('keeps what the first list needs though a later change becomes visible in the middle of a pass', async () => {
-    let hook: Hook = () => {};
-    const engine = hookEngine(openMemoryEngine(), () => (call) => hook(call));
-    const store = await openStore({ engine });
+    const hooks = new Hooks();
+    const store = await openStore({ engine: hookEngine(openMemoryEngine(), hooks) });
     await commitBlocks(store, 'b', { add: 'AB' });
     await store.sweep();
     const reader = await openStream(store, 'b');
@@ -253,9 +252,9 @@ describe('a chain of block lists, with a reader on the first', () => {
     // The second list's garbage has its id, and is not committed yet, when three hundred others come and go.
     const mayCommit = new Gate();
     const isHeld = new Gate();
-    hook = (call) => {
+    hooks.before = (call) => {
       if (call.what !== 'commit') return;
-      hook = () => {};
+      hooks.clear();
       isHeld.open();
       return mayCommit.passed;
     };
@@ -264,9 +263,9 @@ describe('a chain of block lists, with a reader on the first', () => {
     for (let count = 0; count < 300; count++) await stage(store, 'other', 'a');
 
     // A pass has read the first of the rows when the second and the third list arrive.
-    hook = async (call) => {
+    hooks.before = async (call) => {
       if (call.what !== 'ranged' || call.from[0] !== 'G'.charCodeAt(0)) return;
-      hook = () => {};
+      hooks.clear();
       mayCommit.open();
       await second;
       await commitBlocks(store, 'b', { keep: 'A' });
@@ -317,15 +316,14 @@ describe('passes', () => {
   });
 
   test('that are asked for during a pass follow it one after the other', async () => {
-    let hook: Hook = () => {};
-    const engine = hookEngine(openMemoryEngine(), () => (call) => hook(call));
-    const store = await openStore({ engine });
+    const hooks = new Hooks();
+    const store = await openStore({ engine: hookEngine(openMemoryEngine(), hooks) });
     const inPass = new Gate();
     const mayGoOn = new Gate();
     let starts = 0;
     await store.put('box', 'b', large('l'));
     await store.delete('box', 'b');
-    hook = async (call) => {
+    hooks.before = async (call) => {
       if (call.what !== 'range' || call.from.length !== 1 || call.from[0] !== 'G'.charCodeAt(0)) return;
       starts++;
       if (starts > 1) return;
@@ -363,50 +361,66 @@ describe('passes', () => {
   });
 });
 
+class Cut extends Error {}
+
+/** Fails the call of this number, and all that follow. */
+function cutOff(hooks: Hooks, atCall: number): void {
+  let calls = 0;
+  hooks.before = () => {
+    if (++calls >= atCall) throw new Cut();
+  };
+}
+
+async function isCutOff(sweeping: Promise<void>): Promise<boolean> {
+  try {
+    await sweeping;
+    return false;
+  } catch (error) {
+    if (error instanceof Cut) return true;
+    throw error;
+  }
+}
+
+/** Some of each kind. */
+async function makeGarbage(store: TestStore): Promise<void> {
+  await store.put('box', 'whole', large('1'));
+  await store.put('box', 'whole', large('2'));
+  await commitBlocks(store, 'chain', { add: 'AaBb', inVain: 'Xx' });
+  await commitBlocks(store, 'chain', { keep: 'aB', add: 'C' });
+  await commitBlocks(store, 'chain', { keep: 'B', add: 'Dd' });
+  await stage(store, 'staged', 'Aa');
+  await stage(store, 'staged', 'A');
+  await store.createContainer('gone');
+  await store.put('gone', 'large', large('3'));
+  await store.put('gone', 'small', small('3'));
+  await store.putBlock('gone', 'staged', blockIdOf(1), large('3'));
+  await store.putBlock('gone', 'blocks', blockIdOf(1), large('3'));
+  await store.putBlockList('gone', 'blocks', [{ kind: 'latest', id: blockIdOf(1) }]);
+  await store.deleteContainer('gone');
+}
+
+async function assertAllThere(store: TestStore): Promise<void> {
+  assert.deepEqual(await store.read('box', 'whole'), large('2'));
+  assert.deepEqual(await store.read('box', 'chain'), wholeOf('BDd'));
+  await store.putBlockList('box', 'staged', entriesOf('Aa', 'uncommitted'));
+  assert.deepEqual(await store.read('box', 'staged'), wholeOf('Aa'));
+  await store.sweep();
+  await assertSwept(store, { extents: 6 });
+}
+
 describe('a pass that is cut off', () => {
-  class Cut extends Error {}
-
-  const makeGarbage = async (store: TestStore): Promise<void> => {
-    await store.put('box', 'whole', large('1'));
-    await store.put('box', 'whole', large('2'));
-    await commitBlocks(store, 'chain', { add: 'AaBb', inVain: 'Xx' });
-    await commitBlocks(store, 'chain', { keep: 'aB', add: 'C' });
-    await commitBlocks(store, 'chain', { keep: 'B', add: 'Dd' });
-    await stage(store, 'staged', 'Aa');
-    await stage(store, 'staged', 'A');
-    await store.createContainer('gone');
-    await store.put('gone', 'large', large('3'));
-    await store.put('gone', 'small', small('3'));
-    await store.putBlock('gone', 'staged', blockIdOf(1), large('3'));
-    await store.putBlock('gone', 'blocks', blockIdOf(1), large('3'));
-    await store.putBlockList('gone', 'blocks', [{ kind: 'latest', id: blockIdOf(1) }]);
-    await store.deleteContainer('gone');
-  };
-
-  const assertAllThere = async (store: TestStore): Promise<void> => {
-    assert.deepEqual(await store.read('box', 'whole'), large('2'));
-    assert.deepEqual(await store.read('box', 'chain'), wholeOf('BDd'));
-    await store.putBlockList('box', 'staged', entriesOf('Aa', 'uncommitted'));
-    assert.deepEqual(await store.read('box', 'staged'), wholeOf('Aa'));
-    await store.sweep();
-    await assertSwept(store, { extents: 6 });
-  };
-
   for (const afterwards of ['goes on', 'starts anew'] as const) {
     test(`at any call ends clean when the server ${afterwards}`, async () => {
       let cuts = 0;
       for (let cutAt = 1; ; cutAt++) {
-        let calls = Number.NEGATIVE_INFINITY;
-        const hook: Hook = () => {
-          if (++calls >= cutAt) throw new Cut();
-        };
-        const engine = hookEngine(openMemoryEngine(), () => hook);
-        const content = hookContent(openMemoryContent(), () => hook);
+        const hooks = new Hooks();
+        const engine = hookEngine(openMemoryEngine(), hooks);
+        const content = hookContent(openMemoryContent(), hooks);
         const store = await openStore({ engine, content });
         await makeGarbage(store);
-        calls = 0;
-        const isCut = await sweepUntilCut(store);
-        calls = Number.NEGATIVE_INFINITY;
+        cutOff(hooks, cutAt);
+        const isCut = await isCutOff(store.sweep());
+        hooks.clear();
         const half = await checkStore({ engine, content, afterCrash: true });
         assert.deepEqual(half.findings, [], `cut at call ${cutAt}`);
         if (afterwards === 'starts anew') await store.reopen();
@@ -419,35 +433,25 @@ describe('a pass that is cut off', () => {
       assert.ok(cuts > 30, `${cuts} places to cut`);
     });
   }
-
-  const sweepUntilCut = async (store: TestStore): Promise<boolean> => {
-    try {
-      await store.sweep();
-      return false;
-    } catch (error) {
-      if (error instanceof Cut) return true;
-      throw error;
-    }
-  };
 });
 
+async function openFiles(t: TestContext) {
+  const path = await mkdtemp(join(tmpdir(), 'larimar-sweeper-'));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  const open = () => openFilesContent({ path, segmentBytesMax: 256 * KIB });
+  return { open, segments: async () => (await readdir(join(path, 'segments'))).length };
+}
+
+/** Three segments' worth of blobs, of which every tenth stays. */
+async function fill(store: TestStore): Promise<string[]> {
+  const names = Array.from({ length: 30 }, (_, index) => `blob ${index}`);
+  for (const name of names) await store.put('box', name, Buffer.alloc(20 * KIB, name));
+  const kept = names.filter((_, index) => index % 10 === 0);
+  for (const name of names) if (!kept.includes(name)) await store.delete('box', name);
+  return kept;
+}
+
 describe('a sparse segment', () => {
-  const openFiles = async (t: TestContext) => {
-    const path = await mkdtemp(join(tmpdir(), 'larimar-sweeper-'));
-    t.after(() => rm(path, { recursive: true, force: true }));
-    const open = () => openFilesContent({ path, segmentBytesMax: 256 * KIB });
-    return { open, segments: async () => (await readdir(join(path, 'segments'))).length };
-  };
-
-  /** Three segments' worth of blobs, of which every tenth stays. */
-  const fill = async (store: TestStore): Promise<string[]> => {
-    const names = Array.from({ length: 30 }, (_, index) => `blob ${index}`);
-    for (const name of names) await store.put('box', name, Buffer.alloc(20 * KIB, name));
-    const kept = names.filter((_, index) => index % 10 === 0);
-    for (const name of names) if (!kept.includes(name)) await store.delete('box', name);
-    return kept;
-  };
-
   test('gives its space back: survivors are moved, and their readers do not notice', async (t) => {
     const { open, segments } = await openFiles(t);
     const content = await open();
@@ -469,25 +473,19 @@ describe('a sparse segment', () => {
     let cuts = 0;
     for (let cutAt = 1; ; cutAt += 3) {
       const { open } = await openFiles(t);
-      let calls = Number.NEGATIVE_INFINITY;
-      const hook: Hook = () => {
-        if (++calls >= cutAt) throw new Error('cut off');
-      };
+      const hooks = new Hooks();
       const inner = openMemoryEngine();
       const content = await open();
       const store = await openStore({
-        engine: hookEngine(inner, () => hook),
-        content: hookContent(content, () => hook),
+        engine: hookEngine(inner, hooks),
+        content: hookContent(content, hooks),
       });
       const kept = await fill(store);
       await store.sweeper.sweep();
-      calls = 0;
+      cutOff(hooks, cutAt);
       // The garbage is gone; what is cut off are the moves.
-      const isCut = await store.sweeper.sweep().then(
-        () => false,
-        () => true,
-      );
-      calls = Number.NEGATIVE_INFINITY;
+      const isCut = await isCutOff(store.sweeper.sweep());
+      hooks.clear();
       await store.close();
       await content.close();
 
