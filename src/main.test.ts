@@ -71,6 +71,9 @@ describe('a server in memory', () => {
     ];
     const server = await start(t, { memory: true, accounts });
     assert.ok(server.endpoints.blob.endsWith('/team'));
+    assert.deepEqual(server.accounts, ['devstoreaccount1', 'team', 'other']);
+    assert.equal(server.connectionStringFor('team', KEY), server.connectionString);
+    assert.match(server.connectionStringFor('other', KEY), /AccountName=other;.*\/other;$/);
     await upload(server, 'ours');
     assert.equal(await download(server), 'ours');
   });
@@ -195,7 +198,7 @@ async function crash(data: string): Promise<void> {
 }
 
 async function isAfterCrash(data: string): Promise<boolean> {
-  const store = await openStore({ data });
+  const store = await openStore({ data, looksOnly: true });
   await store.close();
   return store.afterCrash;
 }

@@ -47,8 +47,12 @@ export interface RunningServer {
   readonly endpoints: { readonly blob: string };
   /** Without an account: `http://127.0.0.1:10000`. */
   readonly origins: { readonly blob: string };
+  /** The names of all accounts, the development account first. */
+  readonly accounts: readonly string[];
   /** For the first account given, else for the development account. */
   readonly connectionString: string;
+  /** The same for any account. */
+  connectionStringFor(account: string, key: string): string;
   /** Answers the requests under way, then lets go of the data. */
   close(): Promise<void>;
 }
@@ -75,13 +79,18 @@ interface Store {
   close(): Promise<void>;
 }
 
-/** The engine and content of a data folder, locked against everybody else; or of nothing but memory. */
-export async function openStore(options: Pick<ServerOptions, 'data' | 'memory'>): Promise<Store> {
+/**
+ * The engine and content of a data folder, locked against everybody else; or of nothing but memory. `looksOnly`: a
+ * crash of the last user stays on record, for whoever uses the folder next.
+ */
+export async function openStore(
+  options: Pick<ServerOptions, 'data' | 'memory'> & { readonly looksOnly?: boolean },
+): Promise<Store> {
   if (options.data === undefined) {
     if (options.memory !== true) throw new TypeError('startServer needs either a data folder or memory: true');
     return storeOf(openMemoryEngine(), openMemoryContent(), null);
   }
-  const lock = await lockData(options.data);
+  const lock = await lockData(options.data, { keepsCrashMark: options.looksOnly ?? false });
   try {
     const engine = await openLmdbEngine({ path: join(options.data, 'records') });
     const content = await openFilesContent({ path: join(options.data, 'content') });
@@ -130,7 +139,9 @@ async function serveOn(
     log,
   });
   const { name, keys } = settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
-  const endpoints = { blob: `${blob.origin}/${name}` };
+  const origins = { blob: reachable(blob.origin) };
+  const connectionStringFor = (account: string, key: string): string =>
+    renderConnectionString({ name: account, key, blobEndpoint: `${origins.blob}/${account}` });
   let closed: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     await blob.close();
@@ -139,12 +150,18 @@ async function serveOn(
     log.flush();
   };
   return {
-    endpoints,
-    origins: { blob: blob.origin },
-    connectionString: renderConnectionString({ name, key: keys[0] as string, blobEndpoint: endpoints.blob }),
+    endpoints: { blob: `${origins.blob}/${name}` },
+    origins,
+    accounts: [...accounts.keys()],
+    connectionString: connectionStringFor(name, keys[0] as string),
+    connectionStringFor,
     close: () => (closed ??= close()),
   };
 }
+
+/** A server that listens everywhere is reached on this machine by its loopback address. */
+const reachable = (origin: string): string =>
+  origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
 function renderConnectionString(account: { name: string; key: string; blobEndpoint: string }): string {
   const protocol = account.blobEndpoint.slice(0, account.blobEndpoint.indexOf(':'));

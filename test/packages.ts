@@ -12,7 +12,6 @@ export const DEBIAN_PACKAGES = {
   rclone: { package: 'rclone', use: 'copies folders to and from the server' },
   restic: { package: 'restic', use: 'keeps a backup repository on the server' },
   az: { package: 'azure-cli', use: 'the official command line' },
-  wrk: { package: 'wrk', use: 'puts load on the server' },
 } as const;
 
 export type Tool = keyof typeof DEBIAN_PACKAGES;
@@ -35,6 +34,6 @@ export function missingTool(tool: Tool): false | string {
 
 /** The tools that a test file's text asks for. */
 export function toolsNamedIn(text: string): Tool[] {
-  const named = [...text.matchAll(/missing(?:Tool)?\(\s*['"](\w+)['"]/g)].map((match) => match[1] as string);
+  const named = [...text.matchAll(/missingTool\(['"](\w+)['"]/g)].map((match) => match[1] as string);
   return [...new Set(named)].filter((name): name is Tool => Object.hasOwn(DEBIAN_PACKAGES, name));
 }

@@ -20,7 +20,7 @@ const SLOW_SECONDS = 2;
 const outDir = dirname(dirname(fileURLToPath(import.meta.url)));
 
 function findProjectRoot(from: string): string {
-  return existsSync(join(from, 'package.json')) ? from : findProjectRoot(dirname(from));
+  return existsSync(join(from, 'tsconfig.json')) ? from : findProjectRoot(dirname(from));
 }
 
 /** The compiled test files under a source folder. Listed by their sources: the compiler leaves deleted ones behind. */

@@ -27,6 +27,7 @@ async function act(wire: WireRequest, { account = ACCOUNT, resource = ['c', 'b']
   const identity = await authenticate(signedRequest(wire), {
     accounts: new Map([[account.name, account]]),
     nowMs: NOW_MS,
+    wallNowMs: NOW_MS,
     resource,
     loadAcl: (...asked) => {
       loaded.push(asked);

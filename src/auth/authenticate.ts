@@ -9,6 +9,8 @@ import type { SignedRequest } from './signed-request.ts';
 export interface AuthenticationContext {
   readonly accounts: ReadonlyMap<string, Account>;
   readonly nowMs: number;
+  /** The real time, by which signed dates are judged: clients sign with theirs, even where a test moves the clock. */
+  readonly wallNowMs: number;
   /** What the request addresses, decoded: [], [container] or [container, blob]. */
   readonly resource: readonly string[];
   /** The ACL of the resource's container; null where there is no such container. */
@@ -24,7 +26,7 @@ export async function authenticate(request: SignedRequest, context: Authenticati
   }
   const account = context.accounts.get(request.target.account);
   if (account?.loopbackOnly === true) refuseStranger(request, account);
-  if (authorization !== null) return authenticateByHeader(request, authorization, account, context.nowMs);
+  if (authorization !== null) return authenticateByHeader(request, authorization, account, context.wallNowMs);
   if (hasSas) return verifySas(request, { ...context, account: account ?? refuseUnknownAccount(request) });
   return anonymous(request, account, context);
 }

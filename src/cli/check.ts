@@ -14,7 +14,7 @@ export async function check(args: readonly string[]): Promise<number> {
   await access(join(data, 'records')).catch(() => {
     throw new ConfigError(`${resolve(data)} is no data folder of Larimar. Name one with --data DIR.`);
   });
-  const store = await openStore({ data });
+  const store = await openStore({ data, looksOnly: true });
   try {
     const report = await checkStore(store, showProgress);
     clearProgress();
@@ -33,16 +33,23 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
+function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
+  if (awaitingSweep === 0 && leftByCrash === 0) return [];
+  return [
+    `  left for the next start to clear: ${awaitingSweep} changes to sweep, ${leftByCrash} extents after a crash`,
+  ];
+}
+
 function render(data: string, report: CheckReport): string {
   const lines = [
     `${resolve(data)}:`,
     `  ${report.containers} containers, ${report.blobs} blobs, ${report.stagedBlocks} staged blocks`,
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
-    `  ${report.awaitingSweep} changes waiting to be swept, ${report.leftByCrash} extents left by a crash: the next start clears both`,
+    ...leftOvers(report),
     ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),
   ];
   const hidden = report.findings.length - FINDINGS_SHOWN_MAX;
   if (hidden > 0) lines.push(`  … and ${hidden} more`);
-  lines.push(report.findings.length === 0 ? 'clean' : `${report.findings.length} things are wrong`);
+  lines.push(report.findings.length === 0 ? 'clean' : `wrong in ${report.findings.length} places`);
   return `${lines.join('\n')}\n`;
 }

@@ -1,5 +1,5 @@
 /** `larimar serve`: starts the server, says where it is, and stops it in good order. */
-import { DEVELOPMENT_ACCOUNT } from '../config/accounts.ts';
+import { DEVELOPMENT_KEY } from '../config/accounts.ts';
 import { type Config, makeConfig, SERVE_OPTIONS } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { readOptions } from '../config/options.ts';
@@ -8,8 +8,9 @@ import { readVersion } from './version.ts';
 
 export async function serve(args: readonly string[]): Promise<number> {
   const config = await makeConfig(readOptions(args, process.env, SERVE_OPTIONS));
+  const version = await readVersion();
   const server = await start(config);
-  await announce(config, server);
+  announce(config, server, version);
   await untilStopped(server);
   return 0;
 }
@@ -32,9 +33,12 @@ async function start(config: Config): Promise<RunningServer> {
 
 /** What goes wrong on the way to listening is nearly always something the user can set right. */
 function translate(error: unknown, config: Config): unknown {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (/^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) {
+    return new ConfigError(`--cert and --key are no matching pair of PEM files (${(error as Error).message}).`);
+  }
   const where = `${config.host}:${config.blobPort}`;
-  switch (code) {
+  switch (syscall === 'listen' || syscall === 'getaddrinfo' ? code : '') {
     case 'EADDRINUSE':
       return new ConfigError(`${where} is in use already. Choose another port with --blob-port (0 picks a free one).`);
     case 'EACCES':
@@ -48,28 +52,33 @@ function translate(error: unknown, config: Config): unknown {
   }
 }
 
-async function announce(config: Config, server: RunningServer): Promise<void> {
+function announce(config: Config, server: RunningServer, version: string): void {
   if (config.log === 'silent') return;
   if (config.log === 'json') {
     const line = { event: 'listening', service: 'blob', url: server.origins.blob };
     process.stdout.write(`${JSON.stringify(line)}\n`);
     return;
   }
-  const accounts = [...new Set([DEVELOPMENT_ACCOUNT, ...config.accounts.map((account) => account.name)])];
   process.stdout.write(
     [
-      `Larimar ${await readVersion()}`,
-      `  Blob       ${server.endpoints.blob}`,
+      `Larimar ${version}`,
+      `  Blob       ${server.origins.blob}`,
       `  data       ${config.data ?? 'in memory, gone at the end'}`,
-      `  accounts   ${accounts.join(', ')}`,
+      `  accounts   ${server.accounts.join(', ')}`,
       '',
-      'Connection string:',
-      `  ${server.connectionString}`,
+      'Connection strings:',
+      ...server.accounts.map((name) => `  ${renderConnectionString(config, server, name)}`),
       '',
       'Stop with Ctrl-C.',
       '',
     ].join('\n'),
   );
+}
+
+/** Ready to paste for the development account, whose key is public; another's key stays with its owner. */
+function renderConnectionString(config: Config, server: RunningServer, name: string): string {
+  const isOwn = config.accounts.some((account) => account.name === name);
+  return server.connectionStringFor(name, isOwn ? 'YOUR-KEY' : DEVELOPMENT_KEY);
 }
 
 /** The first signal drains; a second one does not wait. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -177,6 +177,34 @@ describe('a lock file', () => {
         await lock.release();
       }
     });
+  }
+});
+
+test('a lock of another machine counts for as long as its holder touches it', async (t) => {
+  const folder = await makeFolder(t);
+  await writeFile(lockFile(folder), JSON.stringify({ pid: process.pid, host: `not-${hostname()}`, started: null }));
+  await assert.rejects(lockData(folder), ConfigError);
+  const longAgo = new Date(Date.now() - 60_000);
+  await utimes(lockFile(folder), longAgo, longAgo);
+  const lock = await lockData(folder);
+  assert.equal(lock.afterCrash, true);
+  await lock.release();
+});
+
+test('a lock that is taken only to look leaves a crash on record, and the folder free', async (t) => {
+  for (const host of [hostname(), `not-${hostname()}`]) {
+    const folder = await makeFolder(t);
+    const dead = JSON.stringify({ pid: PID_OF_NOBODY, host, started: '1' });
+    await writeFile(lockFile(folder), dead);
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(lockFile(folder), longAgo, longAgo);
+    const looking = await lockData(folder, { keepsCrashMark: true });
+    await assert.rejects(lockData(folder), ConfigError);
+    await looking.release();
+    assert.equal(await readFile(lockFile(folder), 'utf8'), dead);
+    const lock = await lockData(folder);
+    assert.equal(lock.afterCrash, true);
+    await lock.release();
   }
 });
 

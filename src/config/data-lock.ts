@@ -4,7 +4,7 @@
  * the same number by its start time, where the system shows it.
  */
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError } from './config-error.ts';
@@ -25,21 +25,29 @@ export interface DataLock {
 const LOCK_FILE = 'larimar.lock';
 const ATTEMPTS = 5;
 
-export async function lockData(folder: string): Promise<DataLock> {
+/** A holder touches its lock so often; on another host, one that has not for so long no longer counts. */
+const TOUCH_MS = 5_000;
+const FOREIGN_LIFE_MS = 30_000;
+
+/** `keepsCrashMark`: letting go leaves the dead holder's file as it was found. */
+export async function lockData(
+  folder: string,
+  { keepsCrashMark }: { keepsCrashMark: boolean } = { keepsCrashMark: false },
+): Promise<DataLock> {
   await makeFolder(folder);
   const path = join(folder, LOCK_FILE);
   const own = join(folder, `${LOCK_FILE}.${randomUUID()}`);
   const me: Holder = { pid: process.pid, host: hostname(), started: await startOf(process.pid) };
   await writeFile(own, JSON.stringify(me));
-  let afterCrash = false;
+  let dead: string | null = null;
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (await tryLink(own, path)) return { afterCrash, release: () => unlink(path) };
+      if (await tryLink(own, path)) return holdLock(path, { dead, keepsCrashMark });
       const text = await readFile(path, 'utf8').catch(() => null);
       if (text === null) continue;
-      if (await isAlive(text)) throw inUse(folder, text);
+      if (await isAlive(path, text)) throw inUse(folder, text);
       await setAside(path, text);
-      afterCrash = true;
+      dead = text;
     }
     throw new ConfigError(`The data folder ${resolve(folder)} could not be locked; try again.`);
   } finally {
@@ -47,9 +55,33 @@ export async function lockData(folder: string): Promise<DataLock> {
   }
 }
 
+function holdLock(path: string, options: { dead: string | null; keepsCrashMark: boolean }): DataLock {
+  const { dead, keepsCrashMark } = options;
+  const touch = (): void => {
+    const now = new Date();
+    // A lock that was taken away by hand stays away.
+    utimes(path, now, now).catch(() => {});
+  };
+  const timer = setInterval(touch, TOUCH_MS).unref();
+  return {
+    afterCrash: dead !== null,
+    async release() {
+      clearInterval(timer);
+      if (dead !== null && keepsCrashMark) await putBack(path, dead);
+      else await unlink(path);
+    },
+  };
+}
+
+async function putBack(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  await writeFile(aside, text);
+  await rename(aside, path);
+}
+
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(
@@ -82,14 +114,19 @@ async function setAside(path: string, expected: string): Promise<void> {
   await unlink(aside).catch(() => {});
 }
 
-async function isAlive(text: string): Promise<boolean> {
+async function isAlive(path: string, text: string): Promise<boolean> {
   const holder = parseHolder(text);
   if (holder === null) return false;
-  // A process on another host cannot be looked up: rather refuse than share.
-  if (holder.host !== hostname()) return true;
+  // A process on another host, or in another container, cannot be looked up: its touch tells.
+  if (holder.host !== hostname()) return await isTouched(path);
   if (!exists(holder.pid)) return false;
   const started = await startOf(holder.pid);
   return started === null || holder.started === null || started === holder.started;
+}
+
+async function isTouched(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs < FOREIGN_LIFE_MS;
 }
 
 function parseHolder(text: string): Holder | null {
@@ -120,6 +157,6 @@ function inUse(folder: string, text: string): ConfigError {
   return new ConfigError(
     `The data folder ${resolve(folder)} is in use by process ${holder?.pid} on ${holder?.host}. ` +
       'Stop that server first, or choose another folder with --data DIR. ' +
-      `(If no such server runs any more, delete ${join(resolve(folder), LOCK_FILE)}.)`,
+      `(If it was killed on another machine, the folder is free ${FOREIGN_LIFE_MS / 1000} seconds after.)`,
   );
 }

@@ -13,6 +13,8 @@ export interface Option {
   readonly fallback?: string;
   /** May be given several times; in the environment, separated by `;`. */
   readonly repeats?: boolean;
+  /** An option that, given on the command line, voids this one's environment variable. */
+  readonly instead?: string;
   /** Other spellings. */
   readonly also?: readonly string[];
 }
@@ -39,6 +41,7 @@ export const OPTIONS = {
     value: 'DIR',
     help: 'folder that everything is stored in',
     environment: 'LARIMAR_DATA',
+    instead: 'memory',
     fallback: './larimar-data',
     also: ['--location', '-l'],
   },
@@ -47,6 +50,7 @@ export const OPTIONS = {
     value: null,
     help: 'store nothing on disk; gone when the server stops',
     environment: 'LARIMAR_MEMORY',
+    instead: 'data',
     also: ['--inMemoryPersistence'],
   },
   account: {
@@ -77,7 +81,7 @@ export const OPTIONS = {
   log: {
     flag: '--log',
     value: 'text|json|silent',
-    help: 'what to print for each request',
+    help: 'what to print; silent prints nothing, not even errors',
     environment: 'LARIMAR_LOG',
     fallback: 'text',
   },
@@ -100,7 +104,8 @@ export function readOptions(
   const texts: { [name in OptionName]?: readonly string[] } = {};
   for (const name of accepted) {
     const option: Option = OPTIONS[name];
-    const found = given.get(name) ?? fromEnvironment(option, environment);
+    const isVoid = option.instead !== undefined && given.has(option.instead as OptionName);
+    const found = given.get(name) ?? (isVoid ? undefined : fromEnvironment(option, environment));
     if (found !== undefined) texts[name] = found;
   }
   return texts;

@@ -24,7 +24,7 @@ export interface ContentStore {
   /**
    * Streams exactly `lengthBytes` (> 0) from `source` into a new extent and resolves once they are durable under their
    * final name. A source that throws, ends early or goes on too long rejects the write (with the source's own error,
-   * or SourceLengthMismatch) and leaves no bytes that count. Reads the source no faster than it can write.
+   * or SourceLengthMismatch; ContentUnavailable where the store failed) and leaves no bytes that count. Reads the source no faster than it can write.
    */
   write(id: Id, source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<Placement>;
 
@@ -61,6 +61,11 @@ export interface ContentStore {
 export interface RecoveryReport {
   readonly extentCount: number;
   readonly bytes: number;
+}
+
+/** The store below failed (disk full, a broken disk). Nothing was written that counts. */
+export class ContentUnavailable extends Error {
+  override readonly name = 'ContentUnavailable';
 }
 
 export class SourceLengthMismatch extends Error {

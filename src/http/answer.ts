@@ -5,7 +5,7 @@
 import { authenticate } from '../auth/authenticate.ts';
 import { refuseNeed } from '../auth/authorize.ts';
 import type { Account, ResourceAcl } from '../auth/identity.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { effectiveVersion, KNOWN_VERSIONS, NEWEST_VERSION, OLDEST_VERSION } from '../rules/versions.ts';
 import { invalidHeader, missingHeader, StorageError } from '../service/storage-error.ts';
 import { answerPreflight } from './cors.ts';
@@ -125,6 +125,7 @@ async function admit(exchange: HttpExchange, route: Route, context: AnswerContex
   exchange.identity = await authenticate(exchange, {
     accounts: context.accounts,
     nowMs: context.clock.nowMs(),
+    wallNowMs: systemClock.nowMs(),
     resource: route.resource,
     loadAcl: context.loadAcl,
   });

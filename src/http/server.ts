@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { Account } from '../auth/identity.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatHttpDate } from '../base/http-date.ts';
+import { ContentUnavailable } from '../content/content.ts';
 import { EngineUnavailable } from '../engine/engine.ts';
 import { NEWEST_VERSION } from '../rules/versions.ts';
 import { StorageError } from '../service/storage-error.ts';
@@ -227,7 +228,9 @@ class Front implements HttpServer {
   #asRefusal(exchange: HttpExchange, error: unknown): StorageError {
     if (error instanceof StorageError) return error;
     this.#logBroken(exchange, error);
-    if (error instanceof EngineUnavailable) return new StorageError('ServerBusy', { headers: { 'Retry-After': '1' } });
+    if (error instanceof EngineUnavailable || error instanceof ContentUnavailable) {
+      return new StorageError('ServerBusy', { headers: { 'Retry-After': '1' } });
+    }
     return new StorageError('InternalError');
   }
 

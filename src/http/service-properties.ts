@@ -93,7 +93,7 @@ function parseDefaultVersion(node: XmlNode): string {
 /** To accept a switch that switches nothing would be a promise not kept. */
 function refuseEnabled(node: XmlNode, feature: string): Record<string, never> {
   if (!flag(node, 'Enabled')) return {};
-  throw new StorageError('NotImplemented', { message: `${feature} is not offered by this server yet.` });
+  throw new StorageError('NotImplemented', { message: `This server does not offer this yet: ${feature}.` });
 }
 
 function required(node: XmlNode, name: string): XmlNode {

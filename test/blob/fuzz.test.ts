@@ -241,7 +241,7 @@ function bytesOf(random: Random, request: RawRequest): Sendable {
 }
 
 test('random requests are answered, never with a 5xx but 501, and the server lives', async (t) => {
-  t.diagnostic(`seed ${seed}`);
+  t.diagnostic(`LARIMAR_SEED=${seed}`);
   const endMs = performance.now() + RUN_SECONDS * 1000;
   const counts: Record<string, number> = {};
   const faults: string[] = [];

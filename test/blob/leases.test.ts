@@ -17,20 +17,13 @@ const C = 'cccccccc-cccc-4ccc-8ccc-cccccccccccc';
 type State = 'available' | 'leased' | 'breaking' | 'broken' | 'expired';
 const STATES: readonly State[] = ['available', 'leased', 'breaking', 'broken', 'expired'];
 
-/** Dated by the server's clock, which these tests move further than a request may be old. */
 function request(
   method: string,
   path: string,
   headers: Record<string, string> = {},
   body?: string,
 ): Promise<RawResponse> {
-  const date = new Date(server.clock.nowMs()).toUTCString();
-  return send(server.url, {
-    method,
-    path,
-    headers: { 'x-ms-date': date, ...headers },
-    ...(body === undefined ? {} : { body }),
-  });
+  return send(server.url, { method, path, headers, ...(body === undefined ? {} : { body }) });
 }
 
 interface Target {

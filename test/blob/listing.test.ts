@@ -197,7 +197,7 @@ describe('a hierarchical list', () => {
 describe('many blobs', () => {
   test('5,001 blobs come in two pages, whatever their names', async (t) => {
     const random = new Random();
-    t.diagnostic(`seed ${random.seed}`);
+    t.diagnostic(`LARIMAR_SEED=${random.seed}`);
     const container = await freshContainer(service);
     const names = Array.from({ length: 5001 }, () => `${random.pick(['a/', 'b/', ''])}${randomUUID()}`);
     const put = async (lane: number): Promise<void> => {

@@ -32,7 +32,7 @@ const SIZES = [0, 1, 1000, 5000, 70_000, 300_000, 2_000_000];
 
 test('everything acknowledged is there after kill -9 under load, whole, and the store is clean', async (t) => {
   const random = new Random();
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const server = await startFor(t);
   const container = await freshContainer(blobService(server));
   const { containerName } = container;
@@ -146,6 +146,11 @@ test('SIGTERM lets a request that is under way finish, and the process ends with
   await server.restart();
   const { body } = await send(server.url, { method: 'GET', path: `/${container.containerName}/slow` });
   assert.equal(body.toString(), 'firstsecnd');
+});
+
+test('SIGTERM at the very moment the server says that it listens ends it with 0', async (t) => {
+  const server = await startFor(t);
+  for (let round = 0; round < 5; round++) await server.restart();
 });
 
 test('a second server on the same data is refused', async (t) => {

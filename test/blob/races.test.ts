@@ -39,7 +39,7 @@ function winnerOf(results: readonly PromiseSettledResult<unknown>[]): number {
 const blockId = (text: string): string => Buffer.from(text.padEnd(8)).toString('base64');
 
 test('of 64 creators with If-None-Match * exactly one succeeds, by Put Blob or by Put Block List', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   for (let round = 0; round < 10; round++) {
     const blob = container.getBlockBlobClient(`round-${round}`);
@@ -55,7 +55,7 @@ test('of 64 creators with If-None-Match * exactly one succeeds, by Put Blob or b
 });
 
 test('of 64 writers with one ETag exactly one succeeds', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   const blob = container.getBlockBlobClient('blob');
   let { etag } = await put(blob, 'start');
@@ -138,7 +138,7 @@ async function namesIn(container: ContainerClient): Promise<string[]> {
 }
 
 test('after Delete Container nothing of it can be read, and an acknowledged put belonged to it before', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   for (let round = 0; round < 15; round++) {
     const container = await freshContainer(service);
     const puts: RacingPut[] = [];
@@ -166,7 +166,7 @@ test('after Delete Container nothing of it can be read, and an acknowledged put 
 });
 
 test('puts beside a delete and a new create land in exactly one of the two containers', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   for (let round = 0; round < 15; round++) {
     const container = await freshContainer(service);
     const puts: RacingPut[] = [];
@@ -196,7 +196,7 @@ test('puts beside a delete and a new create land in exactly one of the two conta
 });
 
 test('Put Block List beside Put Block commits all of its blocks or none', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   const ids = ['a', 'b', 'c'];
   for (let round = 0; round < 20; round++) {
@@ -231,7 +231,7 @@ test('Put Block List beside Put Block commits all of its blocks or none', async 
 });
 
 test('of eight block lists over the same staged blocks one commits, and the others find them discarded', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   for (let round = 0; round < 10; round++) {
     const blob = container.getBlockBlobClient(`round-${round}`);
@@ -251,7 +251,7 @@ test('of eight block lists over the same staged blocks one commits, and the othe
 });
 
 test('two block lists over committed and staged blocks: the last one wins, whole', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   for (let round = 0; round < 10; round++) {
     const blob = container.getBlockBlobClient(`round-${round}`);
@@ -270,7 +270,7 @@ test('two block lists over committed and staged blocks: the last one wins, whole
 });
 
 test('a lease broken beside writes lets each of them through only on its own side of the break', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   for (let round = 0; round < 25; round++) {
     const blob = container.getBlockBlobClient(`round-${round}`);
@@ -297,7 +297,7 @@ test('a lease broken beside writes lets each of them through only on its own sid
 });
 
 test('Delete Blob beside conditional writers: a write is never half there', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   for (let round = 0; round < 20; round++) {
     const blob = container.getBlockBlobClient(`round-${round}`);
@@ -332,7 +332,7 @@ function openDownload(url: string): Promise<IncomingMessage> {
 }
 
 test('a slow reader of a large blob that is overwritten and deleted meanwhile gets the old version, whole', async (t) => {
-  t.diagnostic(`seed ${random.seed}`);
+  t.diagnostic(`LARIMAR_SEED=${random.seed}`);
   const container = await freshContainer(service);
   const blob = container.getBlockBlobClient('large');
   const base = random.bytes(MIB);

@@ -22,10 +22,14 @@ const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d
 
 const eventFile = process.env[EVENT_FILE_VARIABLE];
 
-/** The names of what runs now, outermost first: the file, which entry.ts makes a suite, then suites and the test. */
-const names: string[] = [];
+/**
+ * The names of what is reported and of what runs, outermost first: the file, which entry.ts makes a suite, then suites
+ * and the test. Two lists, because results are reported in order, later than they come about.
+ */
+const reported: string[] = [];
+const running: string[] = [];
 
-function enter(data: TestData): { file: string; path: string[] } {
+function enter(names: string[], data: TestData): { file: string; path: string[] } {
   names.length = data.nesting;
   names.push(data.name);
   return { file: names[0] ?? '', path: names.slice(1) };
@@ -45,7 +49,7 @@ function describeFailure(error: (Error & { failureType?: string }) | undefined):
 
 /** What a test:pass or test:fail event counts as; null for suites and for tests that only fail by their subtests. */
 function finishedOf(type: string, data: TestData): Finished | null {
-  const named = { kind: 'finished', ...enter(data) } as const;
+  const named = { kind: 'finished', ...enter(reported, data) } as const;
   if (data.skip !== undefined && data.skip !== false)
     return { ...named, outcome: 'skipped', reason: reasonText(data.skip) };
   if (data.todo !== undefined && data.todo !== false) return { ...named, outcome: 'skipped', reason: 'still to do' };
@@ -59,7 +63,9 @@ function finishedOf(type: string, data: TestData): Finished | null {
 
 function record(type: string, data: TestData): void {
   if (type === 'test:start') {
-    write({ kind: 'started', ...enter(data) });
+    enter(reported, data);
+  } else if (type === 'test:dequeue') {
+    write({ kind: 'started', ...enter(running, data) });
   } else if (type === 'test:pass' || type === 'test:fail') {
     const finished = finishedOf(type, data);
     if (finished !== null) write(finished);

@@ -8,6 +8,7 @@ import type { Id } from '../../base/ids.ts';
 import {
   type ByteRange,
   type ContentStore,
+  ContentUnavailable,
   ExtentMissing,
   type PlacedExtent,
   type Placement,
@@ -102,6 +103,8 @@ class FilesContent implements ContentStore {
     this.#writing.add(writing);
     try {
       return await writing;
+    } catch (error) {
+      throw translateDiskError(error);
     } finally {
       this.#writing.delete(writing);
     }
@@ -216,4 +219,12 @@ async function tally(strays: AsyncIterable<Stray>, each: (stray: Stray) => Promi
     bytes += stray.bytes;
   }
   return { extentCount, bytes };
+}
+
+const DISK_ERRORS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE']);
+
+function translateDiskError(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!DISK_ERRORS.has(code)) return error;
+  return new ContentUnavailable(`the content store could not be written: ${code}`, { cause: error });
 }

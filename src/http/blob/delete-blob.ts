@@ -3,13 +3,15 @@ import { deleteBlob as remove } from '../../service/blob/delete-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { notYet, parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
 
 export const deleteBlob: Operation = {
   name: 'Delete Blob',
   need: blobNeeds.deleteBlob,
   async handle(storage, exchange, resource) {
     refuseFeaturesToCome(exchange);
+    const deleteType = exchange.target.query.get('deletetype');
+    if (deleteType !== null) throw notYet(`Deleting with deletetype=${deleteType}`);
     const request = { ...parseBlobRequest(exchange, resource), deleteSnapshots: parseDeleteSnapshots(exchange) };
     await remove(storage, request);
     return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] };

@@ -33,11 +33,14 @@ export const listBlobs: Operation = {
     if (delimiter !== '' && include.has('snapshots')) {
       throw invalidQuery('include', 'snapshots', 'Not together with a delimiter.');
     }
+    const showOnly = query.get('showonly');
+    if (showOnly !== null) throw invalidQuery('showonly', showOnly, 'For accounts with a hierarchical namespace.');
     const page = await list(storage, {
       name: containerNameOf(exchange, resource),
       prefix: query.get('prefix') ?? '',
       delimiter,
       from: parseMarker(exchange) || (query.get('startfrom') ?? ''),
+      before: query.get('endbefore'),
       limit: parseMaxResults(exchange),
       includeUncommitted: include.has('uncommittedblobs'),
     });

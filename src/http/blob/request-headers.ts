@@ -154,4 +154,4 @@ export function refuseFeaturesToCome(exchange: Exchange): void {
 }
 
 export const notYet = (feature: string): StorageError =>
-  new StorageError('NotImplemented', { message: `${feature} is not offered by this server yet.` });
+  new StorageError('NotImplemented', { message: `This server does not offer this yet: ${feature}.` });

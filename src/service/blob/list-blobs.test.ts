@@ -45,7 +45,10 @@ interface Paged {
   readonly pageSizes: number[];
 }
 
-async function listAll(store: TestStore, question: Question & { limit: number; from?: string }): Promise<Paged> {
+async function listAll(
+  store: TestStore,
+  question: Question & { limit: number; from?: string; before?: string },
+): Promise<Paged> {
   const items: string[] = [];
   const pageSizes: number[] = [];
   for (let from: string | null = question.from ?? ''; from !== null; ) {
@@ -103,6 +106,21 @@ test('from a marker that no page gave, a listing goes on with the first item at 
       const fromOn: Blobs = new Map([...blobs].filter(([name]) => utf8Order(name, from) >= 0));
       const { items } = await listAll(store, { ...question, from, limit: 3 });
       assert.deepEqual(items, expectedItems(fromOn, question));
+      await store.close();
+    }),
+    { ...seeded, numRuns: 200 },
+  );
+});
+
+test('a listing that ends before a name gives exactly the items in front of it', async () => {
+  await fc.assert(
+    fc.asyncProperty(blobs, questions, texts(3), texts(3), async (blobs, question, from, before) => {
+      const store = await makeStore(blobs);
+      const within: Blobs = new Map(
+        [...blobs].filter(([name]) => utf8Order(name, from) >= 0 && utf8Order(name, before) < 0),
+      );
+      const { items } = await listAll(store, { ...question, from, before, limit: 2 });
+      assert.deepEqual(items, expectedItems(within, question));
       await store.close();
     }),
     { ...seeded, numRuns: 200 },

@@ -21,6 +21,8 @@ export interface ListBlobsRequest {
   readonly delimiter: string;
   /** The first name (or prefix) that the page may show. */
   readonly from: string;
+  /** The first name that no page shows any more; null: to the end. */
+  readonly before?: string | null;
   readonly limit: number;
   readonly includeUncommitted: boolean;
 }
@@ -53,7 +55,8 @@ export async function listBlobs(storage: Storage, request: ListBlobsRequest): Pr
 
 async function* walk(snapshot: Snapshot, request: ListBlobsRequest, containerId: string): AsyncGenerator<ListedBlob> {
   const { account } = request.name;
-  const { to } = blobRange(account, containerId, request.prefix);
+  const end = blobRange(account, containerId, request.prefix).to;
+  const to = request.before == null ? end : earlierOf(end, blobNameStart(account, containerId, request.before));
   let from = laterOf(
     blobNameStart(account, containerId, request.prefix),
     blobNameStart(account, containerId, request.from),
@@ -83,6 +86,7 @@ async function* walk(snapshot: Snapshot, request: ListBlobsRequest, containerId:
   }
 }
 
+const earlierOf = (a: Uint8Array, b: Uint8Array): Uint8Array => (compareBytes(a, b) < 0 ? a : b);
 const laterOf = (a: Uint8Array, b: Uint8Array): Uint8Array => (compareBytes(a, b) > 0 ? a : b);
 
 /** The head of staged blocks and its blob are judged together: a step that ends between them leaves both to the next. */

@@ -28,9 +28,9 @@ export class Readers {
 
   /** One consistent look at the records; `look` may open content and keep it longer than the snapshot. */
   async inSnapshot<T>(look: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const snapshot = this.#engine.snapshot();
     const lookUp = new LookUp();
     this.#lookingUp.add(lookUp);
-    const snapshot = this.#engine.snapshot();
     try {
       return await look(snapshot);
     } finally {
