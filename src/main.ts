@@ -86,6 +86,9 @@ interface Store {
 export async function openStore(
   options: Pick<ServerOptions, 'data' | 'memory'> & { readonly looksOnly?: boolean },
 ): Promise<Store> {
+  if (options.data !== undefined && options.memory === true) {
+    throw new TypeError('startServer takes a data folder or memory: true, not both');
+  }
   if (options.data === undefined) {
     if (options.memory !== true) throw new TypeError('startServer needs either a data folder or memory: true');
     return storeOf(openMemoryEngine(), openMemoryContent(), null);
@@ -93,8 +96,12 @@ export async function openStore(
   const lock = await lockData(options.data, { keepsCrashMark: options.looksOnly ?? false });
   try {
     const engine = await openLmdbEngine({ path: join(options.data, 'records') });
-    const content = await openFilesContent({ path: join(options.data, 'content') });
-    return storeOf(engine, content, lock);
+    try {
+      return storeOf(engine, await openFilesContent({ path: join(options.data, 'content') }), lock);
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
   } catch (error) {
     await lock.release();
     throw error;
@@ -106,9 +113,12 @@ const storeOf = (engine: Engine, content: ContentStore, lock: DataLock | null): 
   content,
   afterCrash: lock?.afterCrash ?? false,
   async close() {
-    await engine.close();
-    await content.close();
-    await lock?.release();
+    try {
+      await engine.close();
+      await content.close();
+    } finally {
+      await lock?.release();
+    }
   },
 });
 
@@ -137,6 +147,9 @@ async function serveOn(
     port: options.blobPort ?? 0,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     log,
+  }).catch(async (error: unknown) => {
+    await closeStorage();
+    throw error;
   });
   const { name, keys } = settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
   const origins = { blob: reachable(blob.origin) };

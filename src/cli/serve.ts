@@ -10,8 +10,10 @@ export async function serve(args: readonly string[]): Promise<number> {
   const config = await makeConfig(readOptions(args, process.env, SERVE_OPTIONS));
   const version = await readVersion();
   const server = await start(config);
+  // Whoever reads the announcement may send a signal the next moment.
+  const stopped = untilStopped(server);
   announce(config, server, version);
-  await untilStopped(server);
+  await stopped;
   return 0;
 }
 

@@ -9,6 +9,7 @@ export const DEVELOPMENT_KEY =
   'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 const KEY_BYTES_MIN = 16;
+const NAME_LENGTH_MAX = 24;
 
 export interface AccountSetting {
   readonly name: string;
@@ -33,8 +34,13 @@ export function makeAccounts(
   const all = [{ name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] }, ...settings];
   for (const { name, keys } of all) {
     if (refuseAccountName(name) !== null) {
-      throw new ConfigError(`"${name}" is no account name: 3 to 24 lower-case letters and digits.`);
+      // A key in the name's place must not end up in a log.
+      const shown = name.length > NAME_LENGTH_MAX ? 'That' : `"${name}"`;
+      throw new ConfigError(`${shown} is no account name: 3 to ${NAME_LENGTH_MAX} lower-case letters and digits.`);
     }
+    if (keys.length < 1 || keys.length > 2) throw new ConfigError(`Account ${name} needs one or two keys.`);
+    const isRedefined = name === DEVELOPMENT_ACCOUNT && accounts.size === 1;
+    if (accounts.has(name) && !isRedefined) throw new ConfigError(`Account ${name} is given twice.`);
     const loopbackOnly = keys.includes(DEVELOPMENT_KEY) && !allowDevelopmentAccount;
     accounts.set(name, { name, keys: keys.map((key) => decodeKey(name, key)), loopbackOnly });
   }

@@ -66,11 +66,14 @@ describe('what cannot be meant is refused in plain words', () => {
   ];
   for (const [args, message] of rows) {
     test(args, async () => {
-      await assert.rejects(configOf(args), (error) => {
-        assert.ok(error instanceof ConfigError, String(error));
-        assert.match(error.message, message);
-        return true;
-      });
+      await assert.rejects(
+        async () => configOf(args),
+        (error) => {
+          assert.ok(error instanceof ConfigError, String(error));
+          assert.match(error.message, message);
+          return true;
+        },
+      );
     });
   }
 

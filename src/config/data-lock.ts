@@ -3,7 +3,7 @@
  * machine restarted) no longer counts, so a start after a crash needs no hand. A process is told from a later one with
  * the same number by its start time, where the system shows it.
  */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,6 +14,8 @@ interface Holder {
   readonly host: string;
   /** As the system tells it; null where it doesn't. */
   readonly started: string | null;
+  /** No two holders write the same text. */
+  readonly nonce: string;
 }
 
 export interface DataLock {
@@ -22,9 +24,13 @@ export interface DataLock {
   release(): Promise<void>;
 }
 
-const LOCK_FILE = 'larimar.lock';
-const ATTEMPTS = 5;
+/** A holder's file as a later one found it. */
+interface Found {
+  readonly text: string;
+  readonly touchedMs: number;
+}
 
+const LOCK_FILE = 'larimar.lock';
 /** A holder touches its lock so often; on another host, one that has not for so long no longer counts. */
 const TOUCH_MS = 5_000;
 const FOREIGN_LIFE_MS = 30_000;
@@ -36,47 +42,97 @@ export async function lockData(
 ): Promise<DataLock> {
   await makeFolder(folder);
   const path = join(folder, LOCK_FILE);
-  const own = join(folder, `${LOCK_FILE}.${randomUUID()}`);
-  const me: Holder = { pid: process.pid, host: hostname(), started: await startOf(process.pid) };
-  await writeFile(own, JSON.stringify(me));
-  let dead: string | null = null;
+  const own = `${path}.${randomUUID()}`;
+  const started = await startOf(process.pid);
+  const text = JSON.stringify({ pid: process.pid, host: hostname(), started, nonce: randomUUID() } satisfies Holder);
+  await writeFile(own, text);
   try {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (await tryLink(own, path)) return holdLock(path, { dead, keepsCrashMark });
-      const text = await readFile(path, 'utf8').catch(() => null);
-      if (text === null) continue;
-      if (await isAlive(path, text)) throw inUse(folder, text);
-      await setAside(path, text);
-      dead = text;
-    }
-    throw new ConfigError(`The data folder ${resolve(folder)} could not be locked; try again.`);
+    return holdLock(path, { text, dead: await take(path, own), keepsCrashMark });
+  } catch (error) {
+    throw error instanceof HeldByAnother ? inUse(folder, error.holder) : error;
   } finally {
-    await unlink(own).catch(() => {});
+    await unlink(own);
   }
 }
 
-function holdLock(path: string, options: { dead: string | null; keepsCrashMark: boolean }): DataLock {
-  const { dead, keepsCrashMark } = options;
-  const touch = (): void => {
-    const now = new Date();
-    // A lock that was taken away by hand stays away.
-    utimes(path, now, now).catch(() => {});
-  };
-  const timer = setInterval(touch, TOUCH_MS).unref();
+/**
+ * Makes `own` the file at `path`, unless a living holder has it; resolves with the dead one that it replaced. Only
+ * whoever holds a second lock, named after the dead one's text, may replace that text: of many who find it dead, one.
+ */
+async function take(path: string, own: string): Promise<Found | null> {
+  for (;;) {
+    if (await tryLink(own, path)) return null;
+    const found = await look(path);
+    if (found === null) continue;
+    const holder = parseHolder(found.text);
+    if (holder !== null && (await isAlive(holder, found))) throw new HeldByAnother(holder);
+    const guard = `${path}.${createHash('sha256').update(found.text).digest('hex').slice(0, 16)}`;
+    await take(guard, own);
+    try {
+      if ((await look(path))?.text !== found.text) continue;
+      await replace(path, own);
+      return found;
+    } finally {
+      await unlink(guard);
+    }
+  }
+}
+
+class HeldByAnother extends Error {
+  override readonly name = 'HeldByAnother';
+  readonly holder: Holder;
+
+  constructor(holder: Holder) {
+    super('the lock is held');
+    this.holder = holder;
+  }
+}
+
+function holdLock(
+  path: string,
+  { text, dead, keepsCrashMark }: { text: string; dead: Found | null; keepsCrashMark: boolean },
+): DataLock {
+  const timer = setInterval(() => void touch(path, Date.now()), TOUCH_MS).unref();
   return {
     afterCrash: dead !== null,
     async release() {
       clearInterval(timer);
-      if (dead !== null && keepsCrashMark) await putBack(path, dead);
-      else await unlink(path);
+      // Whoever deleted the file by hand, or took it over, has it now.
+      if ((await look(path))?.text !== text) return;
+      if (dead === null || !keepsCrashMark) await unlink(path);
+      else await putBack(path, dead);
     },
   };
 }
 
-async function putBack(path: string, text: string): Promise<void> {
+async function putBack(path: string, dead: Found): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
-  await writeFile(aside, text);
+  await writeFile(aside, dead.text);
+  await touch(aside, dead.touchedMs);
   await rename(aside, path);
+}
+
+async function replace(path: string, own: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  await link(own, aside);
+  await rename(aside, path);
+}
+
+async function touch(path: string, atMs: number): Promise<void> {
+  const at = new Date(atMs);
+  // A lock that was taken away by hand stays away.
+  await utimes(path, at, at).catch(() => {});
+}
+
+/** Null where there is no file (any more). */
+async function look(path: string): Promise<Found | null> {
+  try {
+    const [text, { mtimeMs }] = [await readFile(path, 'utf8'), await stat(path)];
+    return { text, touchedMs: mtimeMs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 async function makeFolder(folder: string): Promise<void> {
@@ -101,32 +157,12 @@ async function tryLink(own: string, path: string): Promise<boolean> {
   }
 }
 
-/** Takes a dead holder's file away, unless somebody has put a new one there meanwhile: then that goes back. */
-async function setAside(path: string, expected: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch {
-    return;
-  }
-  const found = await readFile(aside, 'utf8').catch(() => '');
-  if (found !== expected) await tryLink(aside, path);
-  await unlink(aside).catch(() => {});
-}
-
-async function isAlive(path: string, text: string): Promise<boolean> {
-  const holder = parseHolder(text);
-  if (holder === null) return false;
+async function isAlive(holder: Holder, { touchedMs }: Found): Promise<boolean> {
   // A process on another host, or in another container, cannot be looked up: its touch tells.
-  if (holder.host !== hostname()) return await isTouched(path);
+  if (holder.host !== hostname()) return Date.now() - touchedMs < FOREIGN_LIFE_MS;
   if (!exists(holder.pid)) return false;
   const started = await startOf(holder.pid);
   return started === null || holder.started === null || started === holder.started;
-}
-
-async function isTouched(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  return found !== null && Date.now() - found.mtimeMs < FOREIGN_LIFE_MS;
 }
 
 function parseHolder(text: string): Holder | null {
@@ -152,10 +188,9 @@ async function startOf(pid: number): Promise<string | null> {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
-function inUse(folder: string, text: string): ConfigError {
-  const holder = parseHolder(text);
+function inUse(folder: string, { pid, host }: Holder): ConfigError {
   return new ConfigError(
-    `The data folder ${resolve(folder)} is in use by process ${holder?.pid} on ${holder?.host}. ` +
+    `The data folder ${resolve(folder)} is in use by process ${pid} on ${host}. ` +
       'Stop that server first, or choose another folder with --data DIR. ' +
       `(If it was killed on another machine, the folder is free ${FOREIGN_LIFE_MS / 1000} seconds after.)`,
   );

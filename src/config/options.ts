@@ -117,6 +117,7 @@ function readArguments(args: readonly string[], accepted: readonly OptionName[])
     const [flag, inline] = splitAtEquals(args[at] as string);
     if (WITHOUT_EFFECT.has(flag)) continue;
     if (flag === '--silent' || flag === '-s') {
+      if (given.has('log')) throw new ConfigError('--log is given twice.');
       given.set('log', ['silent']);
       continue;
     }
@@ -124,7 +125,11 @@ function readArguments(args: readonly string[], accepted: readonly OptionName[])
     if (name === undefined) throw unknownOption(flag, accepted);
     const option: Option = OPTIONS[name];
     const value = option.value === null ? (inline ?? 'true') : (inline ?? args[++at]);
-    if (value === undefined || (inline === undefined && option.value !== null && value.startsWith('--'))) {
+    if (
+      value === undefined ||
+      value === '' ||
+      (inline === undefined && option.value !== null && value.startsWith('--'))
+    ) {
       throw new ConfigError(`${flag} needs a value: ${option.flag} ${option.value}`);
     }
     if (given.has(name) && option.repeats !== true) throw new ConfigError(`${option.flag} is given twice.`);
@@ -137,6 +142,8 @@ const splitAtEquals = (arg: string): [string, string | undefined] => {
   const cut = arg.startsWith('--') ? arg.indexOf('=') : -1;
   return cut === -1 ? [arg, undefined] : [arg.slice(0, cut), arg.slice(cut + 1)];
 };
+
+const SHOWN_LENGTH_MAX = 30;
 
 const spellings = (option: Option): readonly string[] => [option.flag, ...(option.also ?? [])];
 
@@ -154,9 +161,13 @@ function unknownOption(flag: string, accepted: readonly OptionName[]): ConfigErr
   const [nearest] = flags
     .map((candidate) => ({ candidate, distance: editDistance(flag, candidate) }))
     .sort((a, b) => a.distance - b.distance);
-  const what = flag.startsWith('-') ? `There is no option ${flag}.` : `"${flag}" is not understood here.`;
+  // What was meant as a key must not end up on a screen or in a log.
+  const shown = flag.startsWith('-') ? (flag.split(/[:=]/)[0] as string) : flag;
+  const isSafe = shown.length <= SHOWN_LENGTH_MAX && !shown.includes(':');
+  const what = flag.startsWith('-') ? `There is no option ${shown}.` : `"${shown}" is not understood here.`;
+  const told = isSafe ? what : 'There is a word that belongs to no option.';
   const isNear = nearest !== undefined && nearest.distance <= 3;
-  return new ConfigError(`${what} ${isNear ? `Did you mean ${nearest.candidate}?` : 'See: larimar --help'}`);
+  return new ConfigError(`${told} ${isNear ? `Did you mean ${nearest.candidate}?` : 'See: larimar --help'}`);
 }
 
 function editDistance(a: string, b: string): number {

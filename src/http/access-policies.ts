@@ -8,18 +8,18 @@ export const POLICIES_BYTES_MAX = 64 * 1024;
 const POLICY_COUNT_MAX = 5;
 const POLICY_ID_LENGTH_MAX = 64;
 
-/** An empty body clears the list. */
-export function parsePolicies(body: Uint8Array): AccessPolicy[] {
+/** An empty body clears the list. `letters`: the permissions that the service knows. */
+export function parsePolicies(body: Uint8Array, { letters }: { letters: string }): AccessPolicy[] {
   if (body.length === 0) return [];
   const root = parseXml(body);
   if (root.name !== 'SignedIdentifiers') throw invalidXml('SignedIdentifiers is expected.');
-  const policies = root.children.map(parsePolicy);
+  const policies = root.children.map((node) => parsePolicy(node, letters));
   if (policies.length > POLICY_COUNT_MAX) throw invalidXml(`At most ${POLICY_COUNT_MAX} policies are kept.`);
   if (new Set(policies.map((policy) => policy.id)).size < policies.length) throw invalidXml('A policy id is repeated.');
   return policies;
 }
 
-function parsePolicy(node: XmlNode): AccessPolicy {
+function parsePolicy(node: XmlNode, letters: string): AccessPolicy {
   if (node.name !== 'SignedIdentifier') throw invalidXml(`${node.name} is not known here.`);
   const id = childNamed(node, 'Id')?.text.trim() ?? '';
   if (id === '' || id.length > POLICY_ID_LENGTH_MAX) throw invalidXml('A policy id has 1 to 64 characters.');
@@ -27,6 +27,9 @@ function parsePolicy(node: XmlNode): AccessPolicy {
   const start = timeIn(policy, 'Start');
   const expiry = timeIn(policy, 'Expiry');
   const permission = textIn(policy, 'Permission');
+  if (permission !== undefined && ![...permission].every((letter) => letters.includes(letter))) {
+    throw invalidNode('Permission', permission, `Only the letters ${letters} mean something here.`);
+  }
   return {
     id,
     ...(start === undefined ? {} : { start }),
@@ -43,9 +46,7 @@ function textIn(policy: XmlNode | null, name: string): string | undefined {
 function timeIn(policy: XmlNode | null, name: string): string | undefined {
   const text = textIn(policy, name);
   if (text !== undefined && parseIso8601(text) === null) {
-    throw new StorageError('InvalidXmlNodeValue', {
-      elements: { XmlNodeName: name, XmlNodeValue: text, Reason: 'Not a date and time in ISO 8601.' },
-    });
+    throw invalidNode(name, text, 'Not a date and time in ISO 8601.');
   }
   return text;
 }
@@ -68,6 +69,11 @@ export function renderPolicies(policies: readonly AccessPolicy[]): string {
 
 const renderTime = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : formatIso7(parseIso8601(text) as number);
+
+const invalidNode = (name: string, value: string, reason: string): StorageError =>
+  new StorageError('InvalidXmlNodeValue', {
+    elements: { XmlNodeName: name, XmlNodeValue: value, Reason: reason },
+  });
 
 const invalidXml = (reason: string): StorageError =>
   new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });

@@ -2,10 +2,10 @@
  * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, and
  * nothing is there that no record names. Reads everything once and changes nothing.
  */
+import { Readable } from 'node:stream';
 import type { Id } from '../base/ids.ts';
-import type { ContentStore } from '../content/content.ts';
-import type { Engine, Entry } from '../engine/engine.ts';
-import { placedExtents } from './open-storage.ts';
+import type { ContentStore, PlacedExtent } from '../content/content.ts';
+import { type Engine, type Entry, VOLATILE_PREFIX } from '../engine/engine.ts';
 import type { BlobRecord, StagedBlock, StagingRecord } from './records/blob-record.ts';
 import { decodeJson } from './records/codec.ts';
 import type { ContainerRecord } from './records/container-record.ts';
@@ -50,6 +50,9 @@ class Check {
   readonly #layouts = new Map<Id, { lengthBytes: number; extents: readonly ExtentRef[] }>();
   readonly #liveLayouts = new Set<Id>();
   readonly #liveStagings = new Set<Id>();
+  /** Block lists by which garbage is told from what lives on. */
+  readonly #neededLayouts = new Set<Id>();
+  readonly #placedExtents: PlacedExtent[] = [];
   /** Extents that live records name, with the length they must have. */
   readonly #named = new Map<Id, number>();
   #recordCount = 0;
@@ -74,10 +77,12 @@ class Check {
     await this.#each('B', (entry) => this.#blob(entry));
     await this.#each('K', (entry) => this.#stagedBlock(entry));
     this.#unnamedLayouts();
+    this.#missingLayouts();
     await this.#each('I', (entry) => this.#extent(entry, decodeInline(entry.value).length));
     await this.#each('X', (entry) => this.#placed(entry));
     for (const id of this.#named.keys()) this.#findings.push(`extent ${id} is named by a record and has none itself`);
     await this.#strays();
+    await this.#strangers();
     return { ...this.#counts, findings: this.#findings };
   }
 
@@ -100,6 +105,7 @@ class Check {
   #garbage(garbage: GarbageRecord): void {
     this.#counts.awaitingSweep++;
     this.#discarded.add(garbage.kind === 'extent' ? garbage.extent.id : garbage.id);
+    if ('keeping' in garbage && garbage.keeping !== null) this.#neededLayouts.add(garbage.keeping);
   }
 
   #container(entry: Entry): void {
@@ -171,10 +177,17 @@ class Check {
     }
   }
 
+  #missingLayouts(): void {
+    for (const id of this.#neededLayouts) {
+      if (!this.#layouts.has(id)) this.#findings.push(`block list ${id} is needed for sweeping and is missing`);
+    }
+  }
+
   async #placed(entry: Entry): Promise<void> {
     const { placement, lengthBytes } = decodeJson<PlacedRecord>(entry.value);
     const id = idOf(entry.key);
     const mustBeThere = this.#named.has(id);
+    this.#placedExtents.push({ id, placement, lengthBytes });
     this.#extent(entry, lengthBytes);
     const found = await this.#content.verify({ id, placement, lengthBytes });
     if (mustBeThere && found !== 'ok') this.#findings.push(`extent ${id} is ${found} in the content store`);
@@ -192,8 +205,20 @@ class Check {
     if (expected === undefined && !this.#discarded.has(id)) this.#findings.push(`extent ${id} is named by nothing`);
   }
 
+  /** Between the tables there is nothing. */
+  async #strangers(): Promise<void> {
+    let from: Uint8Array = Uint8Array.of(0);
+    const ranges = [...TABLES.map(tableRange), { from: Uint8Array.of(VOLATILE_PREFIX), to: Uint8Array.of(0xff) }];
+    for (const table of ranges) {
+      const snapshot = this.#engine.snapshot();
+      const [stranger] = await snapshot.range({ from, to: table.from }, { limit: 1 }).finally(() => snapshot.close());
+      if (stranger !== undefined) this.#findings.push(`record ${printable(stranger.key)} belongs to no table`);
+      from = table.to;
+    }
+  }
+
   async #strays(): Promise<void> {
-    const strays = await this.#content.strays(placedExtents(this.#engine));
+    const strays = await this.#content.strays(Readable.from(this.#placedExtents));
     if (this.#afterCrash) this.#counts.leftByCrash = strays.extentCount;
     else if (strays.extentCount > 0) {
       this.#findings.push(
@@ -202,6 +227,8 @@ class Check {
     }
   }
 }
+
+const TABLES = ['B', 'C', 'E', 'G', 'I', 'K', 'L', 'P', 'X'];
 
 const printable = (key: Uint8Array): string =>
   Buffer.from(key)

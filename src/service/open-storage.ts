@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { IdSource } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import type { Engine } from '../engine/engine.ts';
-import { expireStaging } from './blob/expire-staging.ts';
+import { expireStaging } from './blob/staging.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';

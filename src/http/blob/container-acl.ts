@@ -8,6 +8,8 @@ import type { Operation } from './operation.ts';
 import { parseContainerRequest, parsePublicAccess } from './request-headers.ts';
 import { etagHeaders } from './response-headers.ts';
 
+const BLOB_PERMISSIONS = 'racwdxyltfmeopi';
+
 export const getContainerAcl: Operation = {
   name: 'Get Container ACL',
   need: blobNeeds.getContainerAcl,
@@ -31,7 +33,9 @@ export const setContainerAcl: Operation = {
   need: blobNeeds.setContainerAcl,
   async handle(storage, exchange, resource) {
     const request = { ...parseContainerRequest(exchange, resource), publicAccess: parsePublicAccess(exchange) };
-    const policies = parsePolicies(await readWhole(exchange, { maxBytes: POLICIES_BYTES_MAX }));
+    const policies = parsePolicies(await readWhole(exchange, { maxBytes: POLICIES_BYTES_MAX }), {
+      letters: BLOB_PERMISSIONS,
+    });
     return { status: 200, headers: etagHeaders(exchange, await setAcl(storage, { ...request, policies })) };
   },
 };

@@ -18,9 +18,9 @@ import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
 import { checkStore } from '../check.ts';
 import { StorageError } from '../storage-error.ts';
-import { expireStaging, STAGING_LIFE_MS } from './expire-staging.ts';
 import { getBlockList } from './get-block-list.ts';
 import { listBlobs } from './list-blobs.ts';
+import { expireStaging, STAGING_LIFE_MS } from './staging.ts';
 
 const KIB = 1024;
 const CONTAINERS = ['one', 'two'];

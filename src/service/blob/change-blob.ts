@@ -4,7 +4,7 @@ import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { changedAt, type Storage } from '../storage.ts';
-import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
 import { type BlobWritten, keptLease } from './put-blob.ts';
 
 export async function changeBlob(
@@ -14,7 +14,7 @@ export async function changeBlob(
 ): Promise<BlobWritten> {
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlob(tx, request.name);
+    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: false, requiredType: null }));
     const before = loaded.blob as BlobRecord;
     const record: BlobRecord = {

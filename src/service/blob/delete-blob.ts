@@ -2,18 +2,20 @@
 import { transact } from '../../engine/transact.ts';
 import { refuseBlobDeleteOperation } from '../../rules/precedence.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
+import { endStaging } from './staging.ts';
 
 export async function deleteBlob(
   storage: Storage,
   request: BlobRequest & { deleteSnapshots: 'include' | 'only' | null },
 ): Promise<void> {
   await transact(storage.engine, async (tx) => {
-    const loaded = await loadBlob(tx, request.name);
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     const { deleteSnapshots } = request;
     refuse(
       refuseBlobDeleteOperation({
-        ...situation(loaded, request, storage.clock.nowMs()),
+        ...situation(loaded, request, nowMs),
         hasSnapshots: false,
         deleteSnapshots,
       }),
@@ -24,8 +26,7 @@ export async function deleteBlob(
       tx.delete(loaded.keys.blob);
     }
     if (loaded.staging !== null) {
-      storage.extents.dropStaging(tx, loaded.staging.id);
-      tx.delete(loaded.keys.staging);
+      endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.staging });
     }
   });
 }

@@ -28,8 +28,9 @@ export async function getBlockList(
   request: BlobRequest & { type: 'committed' | 'uncommitted' | 'all' },
 ): Promise<BlockList> {
   return storage.readers.inSnapshot(async (snapshot) => {
-    const loaded = await loadBlob(snapshotReader(snapshot), request.name);
-    const asked = situation(loaded, request, storage.clock.nowMs());
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name, nowMs);
+    const asked = situation(loaded, request, nowMs);
     refuse(refuseBlobReadOperation({ ...asked, requiredType: 'BlockBlob', acceptsUncommitted: true }));
     return {
       blob: loaded.blob,

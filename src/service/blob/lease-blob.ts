@@ -4,7 +4,7 @@ import type { Lease, LeaseAction } from '../../rules/lease.ts';
 import { resolveBlobLeaseOperation } from '../../rules/precedence.ts';
 import { encodeJson } from '../records/codec.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
 
 export interface LeaseResult {
   readonly lease: Lease;
@@ -19,9 +19,10 @@ export async function leaseBlob(
   request: Omit<BlobRequest, 'leaseId'> & { action: LeaseAction },
 ): Promise<LeaseResult> {
   return transact(storage.engine, async (tx) => {
-    const loaded = await loadBlob(tx, request.name);
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     const { blob, staging, keys } = loaded;
-    const asked = situation(loaded, { ...request, leaseId: null }, storage.clock.nowMs());
+    const asked = situation(loaded, { ...request, leaseId: null }, nowMs);
     const result = resolveBlobLeaseOperation({ ...asked, action: request.action });
     if ('refusal' in result) return refuse(result.refusal) as never;
     const { lease, remainingSeconds } = result;

@@ -1,6 +1,7 @@
 /** Reading the records that blob and container operations start from, in a transaction or in a snapshot. */
 import type { Id } from '../../base/ids.ts';
 import type { Snapshot } from '../../engine/engine.ts';
+import type { Transaction } from '../../engine/transact.ts';
 import type { Conditions } from '../../rules/conditions.ts';
 import type { LeaseId } from '../../rules/lease.ts';
 import type { BlobState, Refusal } from '../../rules/precedence.ts';
@@ -9,7 +10,10 @@ import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
 import { blobKeys, containerKey } from '../records/keys.ts';
+import type { RangeReader } from '../records/scan.ts';
+import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { endStaging, hasExpired } from './staging.ts';
 
 export interface ContainerName {
   readonly account: string;
@@ -29,12 +33,13 @@ export interface BlobRequest {
 }
 
 /** What is common to a transaction and a snapshot. */
-export interface RecordReader {
+export interface RecordReader extends RangeReader {
   getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | null)[]>;
 }
 
 export const snapshotReader = (snapshot: Snapshot): RecordReader => ({
   getMany: async (keys) => (await snapshot.get(keys)).map((entry) => entry?.value ?? null),
+  range: (range, options) => snapshot.range(range, options),
 });
 
 export async function findContainer(reader: RecordReader, name: ContainerName): Promise<ContainerRecord | null> {
@@ -47,6 +52,8 @@ export interface LoadedBlob {
   readonly keys: { readonly blob: Uint8Array; readonly staging: Uint8Array };
   readonly blob: BlobRecord | null;
   readonly staging: StagingRecord | null;
+  /** A staging whose week is over: to everybody there is none, and the next write clears it away. */
+  readonly expired: StagingRecord | null;
   /** The two as the rules see them. */
   readonly state: BlobState | null;
 }
@@ -54,18 +61,36 @@ export interface LoadedBlob {
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
-export async function loadBlob(reader: RecordReader, name: BlobName): Promise<LoadedBlob> {
+export async function loadBlob(reader: RecordReader, name: BlobName, nowMs: number): Promise<LoadedBlob> {
   const container = await findContainer(reader, name);
   const keys = blobKeys({
     account: name.account,
     containerId: container?.id ?? NO_CONTAINER_ID,
     name: name.blob,
   });
-  if (container === null) return { containerExists: false, keys, blob: null, staging: null, state: null };
+  if (container === null) {
+    return { containerExists: false, keys, blob: null, staging: null, expired: null, state: null };
+  }
   const [blobValue, stagingValue] = await reader.getMany([keys.blob, keys.staging]);
   const blob = blobValue ? decodeJson<BlobRecord>(blobValue) : null;
-  const staging = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
-  return { containerExists: true, keys, blob, staging, state: stateOf(blob, staging) };
+  const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
+  const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
+  const staging = expired === null ? found : null;
+  return { containerExists: true, keys, blob, staging, expired, state: stateOf(blob, staging) };
+}
+
+/** The same, for an operation that will write. */
+export async function loadBlobToWrite(
+  tx: Transaction,
+  storage: Storage,
+  name: BlobName,
+  nowMs: number,
+): Promise<LoadedBlob> {
+  const loaded = await loadBlob(tx, name, nowMs);
+  if (loaded.expired !== null) {
+    endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.expired });
+  }
+  return loaded;
 }
 
 function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {

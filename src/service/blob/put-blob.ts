@@ -8,7 +8,16 @@ import type { AccessTier, BlobHeaders, BlobRecord } from '../records/blob-record
 import { encodeJson } from '../records/codec.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+import {
+  type BlobRequest,
+  type LoadedBlob,
+  loadBlob,
+  loadBlobToWrite,
+  refuse,
+  situation,
+  snapshotReader,
+} from './load.ts';
+import { endStaging } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 
 export interface PutBlobRequest extends BlobRequest {
@@ -34,7 +43,7 @@ export async function putBlob(
   const written = await storage.extents.publishing(extent, () =>
     transact(storage.engine, async (tx) => {
       const nowMs = storage.clock.nowMs();
-      const loaded = await loadBlob(tx, request.name);
+      const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
       refusePut(loaded, request, nowMs);
       const { blob, staging, keys } = loaded;
 
@@ -52,10 +61,7 @@ export async function putBlob(
       };
       if (extent !== null) storage.extents.publish(tx, extent);
       if (blob !== null) storage.extents.drop(tx, blob.content);
-      if (staging !== null) {
-        storage.extents.dropStaging(tx, staging.id);
-        tx.delete(keys.staging);
-      }
+      if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
       tx.put(keys.blob, encodeJson(record));
       return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
     }),
@@ -66,7 +72,8 @@ export async function putBlob(
 /** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
 async function refuseEarly(storage: Storage, request: PutBlobRequest): Promise<void> {
   await storage.readers.inSnapshot(async (snapshot) => {
-    refusePut(await loadBlob(snapshotReader(snapshot), request.name), request, storage.clock.nowMs());
+    const nowMs = storage.clock.nowMs();
+    refusePut(await loadBlob(snapshotReader(snapshot), request.name, nowMs), request, nowMs);
   });
 }
 

@@ -17,8 +17,9 @@ import { layoutKey, stagedBlockKey } from '../records/keys.ts';
 import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type BlobRequest, loadBlob, refuse, situation } from './load.ts';
+import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
 import { type BlobWritten, keptLease, tierOf } from './put-blob.ts';
+import { endStaging } from './staging.ts';
 
 /** Blocks looked up per turn of the event loop. */
 const LOOK_UP_STEP = 1_000;
@@ -33,7 +34,7 @@ export interface PutBlockListRequest extends BlobRequest {
 export async function putBlockList(storage: Storage, request: PutBlockListRequest): Promise<BlobWritten> {
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlob(tx, request.name);
+    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     const asked = situation(loaded, request, nowMs);
     refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob' }));
     const { blob, staging, keys } = loaded;
@@ -60,10 +61,7 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
     };
     const keeping = content.kind === 'layout' ? content.id : null;
     if (blob !== null) storage.extents.drop(tx, blob.content, keeping);
-    if (staging !== null) {
-      storage.extents.dropStaging(tx, staging.id, keeping);
-      tx.delete(keys.staging);
-    }
+    if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging, keeping });
     tx.put(keys.blob, encodeJson(record));
     return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
   });

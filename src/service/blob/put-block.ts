@@ -12,9 +12,17 @@ import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { expectExpiry } from './expire-staging.ts';
-import { type BlobRequest, type LoadedBlob, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+import {
+  type BlobRequest,
+  type LoadedBlob,
+  loadBlob,
+  loadBlobToWrite,
+  refuse,
+  situation,
+  snapshotReader,
+} from './load.ts';
 import { keptLease } from './put-blob.ts';
+import { beginStaging } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 
 export const STAGED_BLOCK_COUNT_MAX = 100_000;
@@ -43,13 +51,10 @@ export async function putBlock(
   await storage.extents.publishing(extent, () =>
     transact(storage.engine, async (tx) => {
       const nowMs = storage.clock.nowMs();
-      const loaded = await loadBlob(tx, request.name);
+      const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
       refusePutBlock(loaded, request, nowMs);
       const staging = loaded.staging ?? newStaging(storage, request.blockId, nowMs);
-      if (loaded.staging === null) {
-        tx.put(loaded.keys.staging, encodeJson(staging));
-        expectExpiry(tx, loaded.keys.staging, staging);
-      }
+      if (loaded.staging === null) beginStaging(tx, loaded.keys.staging, staging);
 
       const key = stagedBlockKey(staging.id, request.blockId);
       const replaced = await tx.get(key);
@@ -66,8 +71,9 @@ export async function putBlock(
 /** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
 async function refuseEarly(storage: Storage, request: PutBlockRequest & BlobRequest): Promise<void> {
   const staging = await storage.readers.inSnapshot(async (snapshot) => {
-    const loaded = await loadBlob(snapshotReader(snapshot), request.name);
-    refusePutBlock(loaded, request, storage.clock.nowMs());
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name, nowMs);
+    refusePutBlock(loaded, request, nowMs);
     return loaded.staging;
   });
   if (staging !== null && isCounted(request.blockId)) await refuseTooManyBlocks(storage, staging.id);

@@ -11,7 +11,7 @@ import { openMemoryContent } from '../../content/memory/memory-content.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
-import { expireStaging, STAGING_LIFE_MS } from '../blob/expire-staging.ts';
+import { expireStaging, STAGING_LIFE_MS } from '../blob/staging.ts';
 import { checkStore } from '../check.ts';
 import { openStorage } from '../open-storage.ts';
 

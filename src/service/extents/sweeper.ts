@@ -3,7 +3,6 @@
  * holds. Every step can be cut off by a crash and done again: bytes are freed first, the rows that name them go after.
  * Also moves the survivors of mostly dead segments, so that their space can be given back as well.
  */
-import { successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import { type ContentStore, ExtentMissing, type PlacedExtent } from '../../content/content.ts';
 import type { Engine, Entry, KeyRange } from '../../engine/engine.ts';
@@ -22,8 +21,10 @@ import type { Readers } from './readers.ts';
 const STEP_RECORDS = 256;
 /** Garbage is gathered for a moment, so that one pass serves many changes. */
 const PAUSE_MS = 200;
-/** Content that a reader still pins is looked at again after this long. */
-const PINNED_PAUSE_MS = 2_000;
+/** What a reader still pins, or could not be swept, is looked at again after this long. */
+const RETRY_PAUSE_MS = 5_000;
+/** Garbage taken on in one go, so that memory stays small however much there is. */
+const GATHERED_RECORDS_MAX = 10_000;
 
 export class Sweeper {
   readonly #engine: Engine;
@@ -32,7 +33,8 @@ export class Sweeper {
   readonly #readers: Readers;
   readonly #onError: (error: unknown) => void;
   #timer: NodeJS.Timeout | null = null;
-  #pass: Promise<void> | null = null;
+  /** The last pass begun, or waiting for the one before. */
+  #pass: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(options: {
@@ -61,55 +63,67 @@ export class Sweeper {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#pass?.catch(() => {});
+    await this.#pass.catch(() => {});
   }
 
   /** One pass over everything there is to sweep right now; passes never overlap. */
-  async sweep(): Promise<void> {
-    await this.#pass?.catch(() => {});
-    if (this.#closed) return;
-    this.#pass = this.#sweepAll();
-    await this.#pass;
+  sweep(): Promise<void> {
+    this.#pass = this.#pass.catch(() => {}).then(() => (this.#closed ? undefined : this.#sweepAll()));
+    return this.#pass;
   }
 
   async #sweepAll(): Promise<void> {
-    let leftForLater = 0;
-    const { needed, to } = await this.#layoutsNeeded();
-    for await (const entries of this.#steps({ from: tableRange('G').from, to })) {
+    for (;;) {
+      const { entries, needed, isAll } = await this.#gatherGarbage();
       // From here on no reader can come to know what these rows let go of; those that do have pinned it.
       await this.#readers.settled();
+      let sweptCount = 0;
       for (const entry of entries) {
         if (this.#closed) return;
-        const garbage = decodeJson<GarbageRecord>(entry.value);
-        if (this.#mustWait(garbage, needed)) {
-          leftForLater++;
-        } else {
-          await this.#sweepOne(entry, garbage);
-          if ('keeping' in garbage && garbage.keeping !== null) letGo(needed, garbage.keeping);
-        }
+        if (await this.#sweepEntry(entry, needed)) sweptCount++;
       }
+      if (sweptCount < entries.length) this.wake(RETRY_PAUSE_MS);
+      if (isAll || sweptCount === 0) break;
     }
     await this.#moveSurvivors();
-    if (leftForLater > 0) this.wake(PINNED_PAUSE_MS);
   }
 
   /**
-   * Layouts by which garbage is told from what lives on: they go only after it. `to` ends what was looked at: garbage
-   * that is added meanwhile may need layouts not counted here, and waits for the next pass.
+   * What to sweep in one go, and the layouts by which garbage is told from what lives on: they go only after it. Both
+   * from one snapshot: garbage that is added meanwhile may need layouts not counted here, and waits for the next.
    */
-  async #layoutsNeeded(): Promise<{ needed: Map<Id, number>; to: Uint8Array }> {
+  async #gatherGarbage(): Promise<{ entries: Entry[]; needed: Map<Id, number>; isAll: boolean }> {
     const needed = new Map<Id, number>();
-    let to = tableRange('G').from;
-    for await (const entries of this.#steps(tableRange('G'))) {
-      for (const entry of entries) {
-        to = successor(entry.key);
-        const garbage = decodeJson<GarbageRecord>(entry.value);
-        if ('keeping' in garbage && garbage.keeping !== null) {
-          needed.set(garbage.keeping, (needed.get(garbage.keeping) ?? 0) + 1);
+    const entries: Entry[] = [];
+    let count = 0;
+    const snapshot = this.#engine.snapshot();
+    try {
+      for await (const step of scanSteps(snapshot, tableRange('G'), STEP_RECORDS)) {
+        count += step.length;
+        if (entries.length < GATHERED_RECORDS_MAX) entries.push(...step);
+        for (const entry of step) {
+          const keeping = keepingOf(entry);
+          if (keeping !== null) needed.set(keeping, (needed.get(keeping) ?? 0) + 1);
         }
       }
+    } finally {
+      snapshot.close();
     }
-    return { needed, to };
+    return { entries, needed, isAll: count === entries.length };
+  }
+
+  /** Whether the row could be swept. One that cannot be, now or ever, must not keep the others. */
+  async #sweepEntry(entry: Entry, needed: Map<Id, number>): Promise<boolean> {
+    try {
+      const garbage = decodeJson<GarbageRecord>(entry.value);
+      if (this.#mustWait(garbage, needed)) return false;
+      await this.#sweepOne(entry, garbage);
+      if ('keeping' in garbage && garbage.keeping !== null) letGo(needed, garbage.keeping);
+      return true;
+    } catch (error) {
+      this.#onError(error);
+      return false;
+    }
   }
 
   #mustWait(garbage: GarbageRecord, needed: ReadonlyMap<Id, number>): boolean {
@@ -162,14 +176,14 @@ export class Sweeper {
   /** The blobs of a deleted container: nobody can name them any more, so their records just turn into garbage. */
   async #sweepContainer(entry: Entry, garbage: GarbageRecord & { kind: 'container' }): Promise<void> {
     for await (const records of this.#steps(blobRange(garbage.account, garbage.id, ''))) {
+      const keys = records.map((record) => record.key);
       await transact(this.#engine, async (tx) => {
-        for (const record of records) {
-          if (parseBlobKey(record.key).kind === 'blob') {
-            this.#extents.drop(tx, decodeJson<BlobRecord>(record.value).content);
-          } else {
-            this.#extents.dropStaging(tx, decodeJson<StagingRecord>(record.value).id);
-          }
-          tx.delete(record.key);
+        for (const [index, value] of (await tx.getMany(keys)).entries()) {
+          const key = keys[index] as Uint8Array;
+          if (value === null) continue;
+          if (parseBlobKey(key).kind === 'blob') this.#extents.drop(tx, decodeJson<BlobRecord>(value).content);
+          else this.#extents.dropStaging(tx, decodeJson<StagingRecord>(value).id);
+          tx.delete(key);
         }
       });
     }
@@ -236,6 +250,16 @@ export class Sweeper {
       if (this.#closed) return;
       yield entries;
     }
+  }
+}
+
+/** Null as well for a row that cannot be read: sweeping it will say so. */
+function keepingOf(entry: Entry): Id | null {
+  try {
+    const garbage = decodeJson<GarbageRecord>(entry.value);
+    return 'keeping' in garbage ? garbage.keeping : null;
+  } catch {
+    return null;
   }
 }
 

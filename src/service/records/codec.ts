@@ -14,7 +14,11 @@ export function encodeJson(record: object): Uint8Array {
 
 export function decodeJson<T>(value: Uint8Array): T {
   if (value[0] !== JSON_FORMAT) throw new UnreadableRecord(`unknown record format ${value[0]}`);
-  return JSON.parse(Buffer.from(value.buffer, value.byteOffset + 1, value.byteLength - 1).toString()) as T;
+  try {
+    return JSON.parse(Buffer.from(value.buffer, value.byteOffset + 1, value.byteLength - 1).toString()) as T;
+  } catch (error) {
+    throw new UnreadableRecord('not JSON', { cause: error });
+  }
 }
 
 /** Bytes in the store that this release cannot read: damage, or a newer release's work. */

@@ -48,10 +48,13 @@ export function encodeLayout(blocks: readonly LayoutBlock[]): Uint8Array {
 
 export function decodeLayout(value: Uint8Array): LayoutBlock[] {
   const bytes = asLayout(value);
+  const count = bytes.readUInt32BE(1);
   const blocks: LayoutBlock[] = [];
-  for (let at = HEADER_BYTES; at < bytes.length; ) {
+  let at = HEADER_BYTES;
+  while (at < bytes.length && blocks.length < count) {
     const idEnd = at + 1 + (bytes[at] as number);
     const extentEnd = idEnd + REF_BYTES;
+    if (extentEnd + LENGTH_BYTES > bytes.length) break;
     blocks.push({
       blockId: bytes.toString('utf8', at + 1, idEnd),
       extent: refAt(bytes, idEnd),
@@ -59,6 +62,7 @@ export function decodeLayout(value: Uint8Array): LayoutBlock[] {
     });
     at = extentEnd + LENGTH_BYTES;
   }
+  if (blocks.length !== count || at !== bytes.length) throw new UnreadableRecord('a block list that is cut off');
   return blocks;
 }
 
@@ -93,6 +97,7 @@ const refAt = (bytes: Buffer, at: number): ExtentRef => ({
 });
 
 function asLayout(value: Uint8Array): Buffer {
-  if (value[0] !== LAYOUT_FORMAT) throw new UnreadableRecord(`unknown block list format ${value[0]}`);
+  if (value[0] !== LAYOUT_FORMAT || value.length < HEADER_BYTES)
+    throw new UnreadableRecord(`unknown block list format ${value[0]}`);
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { blobRequest, blockIdOf, TestStore } from '../../../test/harness/store.ts';
 import { checkStore } from '../check.ts';
-import { expireStaging, STAGING_LIFE_MS } from './expire-staging.ts';
 import { getBlockList } from './get-block-list.ts';
+import { expireStaging, STAGING_LIFE_MS } from './staging.ts';
 
 const LIFE_SECONDS = STAGING_LIFE_MS / 1000;
 const large = Buffer.alloc(20 * 1024, 'block');
