@@ -95,6 +95,8 @@ class Front implements HttpServer {
   readonly #sockets = new Set<Socket>();
   /** What speaks HTTP, and the request it is being answered, if any. */
   readonly #connections = new Map<Duplex, HttpExchange | null>();
+  /** Requests of this turn of the event loop. */
+  #arrived: HttpExchange[] = [];
   #closing: Promise<void> | null = null;
   origin = '';
   port = 0;
@@ -176,14 +178,18 @@ class Front implements HttpServer {
   };
 
   readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    void this.#serve(request, response, false);
+    this.#arrive(request, response, false);
   };
 
   readonly #onCheckContinue = (request: IncomingMessage, response: ServerResponse): void => {
-    void this.#serve(request, response, true);
+    this.#arrive(request, response, true);
   };
 
-  async #serve(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Promise<void> {
+  /**
+   * Requests that arrive in one turn of the event loop are served together, step by step side by side: each step's code
+   * is then warm for all of them. Serving each on arrival, between two system calls, took more than twice the time.
+   */
+  #arrive(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
     // A connection that was told to close says no more, whatever it still sends.
     if (!request.socket.writable) {
       request.resume();
@@ -196,6 +202,16 @@ class Front implements HttpServer {
       awaitsContinue,
     });
     this.#connections.set(exchange.socket, exchange);
+    if (this.#arrived.push(exchange) === 1) setImmediate(this.#serveArrived);
+  }
+
+  readonly #serveArrived = (): void => {
+    const arrived = this.#arrived;
+    this.#arrived = [];
+    for (const exchange of arrived) void this.#serve(exchange);
+  };
+
+  async #serve(exchange: HttpExchange): Promise<void> {
     const reply = await this.#answerOrFault(exchange);
     let status = reply?.status ?? STATUS_CLIENT_GONE;
     let sentBytes = 0;

@@ -5,7 +5,7 @@ import { resolveRange, type Slice, type ByteRange as WantedRange } from '../../r
 import type { BlobRecord } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type BlobRequest, loadBlob, type RecordReader, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadCommittedBlob, type RecordReader, refuse, situation, snapshotReader } from './load.ts';
 
 export interface BlobRead {
   readonly blob: BlobRecord;
@@ -42,7 +42,7 @@ export async function getBlob(
 
 async function loadForRead(storage: Storage, reader: RecordReader, request: BlobRequest): Promise<BlobRead> {
   const nowMs = storage.clock.nowMs();
-  const loaded = await loadBlob(reader, request.name, nowMs);
+  const loaded = await loadCommittedBlob(reader, request.name);
   refuse(refuseBlobReadOperation({ ...situation(loaded, request, nowMs), requiredType: null }));
   return { blob: loaded.blob as BlobRecord, nowMs };
 }

@@ -58,19 +58,25 @@ export interface LoadedBlob {
   readonly state: BlobState | null;
 }
 
+const NOTHING = { blob: null, staging: null, expired: null, state: null } as const;
+
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
+/** The blob alone, for reads to which staged blocks are nothing. */
+export async function loadCommittedBlob(reader: RecordReader, name: BlobName): Promise<LoadedBlob> {
+  const container = await findContainer(reader, name);
+  const keys = blobKeys({ account: name.account, containerId: container?.id ?? NO_CONTAINER_ID, name: name.blob });
+  if (container === null) return { ...NOTHING, containerExists: false, keys };
+  const [value] = await reader.getMany([keys.blob]);
+  const blob = value ? decodeJson<BlobRecord>(value) : null;
+  return { ...NOTHING, containerExists: true, keys, blob, state: stateOf(blob, null) };
+}
+
 export async function loadBlob(reader: RecordReader, name: BlobName, nowMs: number): Promise<LoadedBlob> {
   const container = await findContainer(reader, name);
-  const keys = blobKeys({
-    account: name.account,
-    containerId: container?.id ?? NO_CONTAINER_ID,
-    name: name.blob,
-  });
-  if (container === null) {
-    return { containerExists: false, keys, blob: null, staging: null, expired: null, state: null };
-  }
+  const keys = blobKeys({ account: name.account, containerId: container?.id ?? NO_CONTAINER_ID, name: name.blob });
+  if (container === null) return { ...NOTHING, containerExists: false, keys };
   const [blobValue, stagingValue] = await reader.getMany([keys.blob, keys.staging]);
   const blob = blobValue ? decodeJson<BlobRecord>(blobValue) : null;
   const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;

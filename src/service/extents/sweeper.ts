@@ -74,7 +74,7 @@ export class Sweeper {
 
   async #sweepAll(): Promise<void> {
     for (;;) {
-      const { entries, needed, isAll } = await this.#gatherGarbage();
+      const { entries, needed } = await this.#gatherGarbage();
       // From here on no reader can come to know what these rows let go of; those that do have pinned it.
       await this.#readers.settled();
       let sweptCount = 0;
@@ -83,7 +83,8 @@ export class Sweeper {
         if (await this.#sweepEntry(entry, needed)) sweptCount++;
       }
       if (sweptCount < entries.length) this.wake(RETRY_PAUSE_MS);
-      if (isAll || sweptCount === 0) break;
+      // A swept container leaves new garbage: only what lives on after all of it is worth moving.
+      if (sweptCount === 0) break;
     }
     await this.#moveSurvivors();
   }
@@ -92,14 +93,12 @@ export class Sweeper {
    * What to sweep in one go, and the layouts by which garbage is told from what lives on: they go only after it. Both
    * from one snapshot: garbage that is added meanwhile may need layouts not counted here, and waits for the next.
    */
-  async #gatherGarbage(): Promise<{ entries: Entry[]; needed: Map<Id, number>; isAll: boolean }> {
+  async #gatherGarbage(): Promise<{ entries: Entry[]; needed: Map<Id, number> }> {
     const needed = new Map<Id, number>();
     const entries: Entry[] = [];
-    let count = 0;
     const snapshot = this.#engine.snapshot();
     try {
       for await (const step of scanSteps(snapshot, tableRange('G'), STEP_RECORDS)) {
-        count += step.length;
         if (entries.length < GATHERED_RECORDS_MAX) entries.push(...step);
         for (const entry of step) {
           const keeping = keepingOf(entry);
@@ -109,7 +108,7 @@ export class Sweeper {
     } finally {
       snapshot.close();
     }
-    return { entries, needed, isAll: count === entries.length };
+    return { entries, needed };
   }
 
   /** Whether the row could be swept. One that cannot be, now or ever, must not keep the others. */
