@@ -12,19 +12,30 @@ export const DEBIAN_PACKAGES = {
   rclone: { package: 'rclone', use: 'copies folders to and from the server' },
   restic: { package: 'restic', use: 'keeps a backup repository on the server' },
   az: { package: 'azure-cli', use: 'the official command line' },
-} as const;
+  pythonStorage: {
+    package: 'python3-azure-storage',
+    use: 'the Python library',
+    // Debian's own Python: one from elsewhere does not see Debian's packages.
+    file: '/usr/lib/python3/dist-packages/azure/storage/blob/__init__.py',
+  },
+} as const satisfies Readonly<Record<string, { package: string; use: string; file?: string }>>;
 
 export type Tool = keyof typeof DEBIAN_PACKAGES;
 
+/** A program on the PATH, or the file that a library brings. */
 export function hasTool(tool: Tool): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, tool), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  const { file } = DEBIAN_PACKAGES[tool] as { file?: string };
+  if (file !== undefined) return isThere(file, constants.R_OK);
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isThere(join(folder, tool), constants.X_OK));
+}
+
+function isThere(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** For node:test's `skip`: false when the tool is there, else the reason. */

@@ -2,22 +2,17 @@
  * Microsoft's Python library as Debian packages it (python3-azure-storage): one script, run once per account. Each
  * of its checks is an `assert`, so that the script's exit code is the verdict.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { missingTool } from '../packages.ts';
 import { tool } from './tool.ts';
 
 /** Debian's own: a Python from elsewhere does not see Debian's packages. */
 const PYTHON = '/usr/bin/python3';
-
-function missingLibrary(): false | string {
-  const { status } = spawnSync(PYTHON, ['-c', 'import azure.storage.blob'], { stdio: 'ignore' });
-  return status === 0 ? false : 'needs azure.storage.blob in /usr/bin/python3 (Debian package python3-azure-storage)';
-}
 
 const SCRIPT = `
 import os, uuid
@@ -110,7 +105,7 @@ container.delete_container()
 assert not container.exists()
 `;
 
-describe('the Python library', { skip: missingLibrary() }, () => {
+describe('the Python library', { skip: missingTool('pythonStorage') }, () => {
   let folder: string;
   let server: ServerProcess;
   before(async () => {

@@ -43,6 +43,8 @@ export class ServerProcess {
   #child: ChildProcess | null = null;
   #port = 0;
   #stderr = '';
+  /** Whether the test ended it. */
+  #wasEnded = true;
 
   constructor(options: ServerProcessOptions) {
     this.#options = options;
@@ -94,6 +96,7 @@ export class ServerProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;
+    this.#wasEnded = false;
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });
@@ -140,10 +143,11 @@ export class ServerProcess {
     await this.start();
   }
 
-  /** Ends the server in order and removes its data, also when it does not end as it should. */
+  /** Ends the server in order and removes its data. A server that died by itself fails the test that it served. */
   async stop(): Promise<void> {
     try {
       if (this.#isAlive()) await this.terminate();
+      else if (!this.#wasEnded) throw new Error(`the server died:\n${this.#stderr}`);
     } finally {
       this.abandon();
     }
@@ -163,6 +167,7 @@ export class ServerProcess {
   async #end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }> {
     const child = this.#child;
     if (child === null || !this.#isAlive()) throw new Error(`the server is not running:\n${this.#stderr}`);
+    this.#wasEnded = true;
     const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
     child.kill(signal);
     const [code, by] = await ended;
