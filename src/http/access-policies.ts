@@ -27,7 +27,7 @@ function parsePolicy(node: XmlNode, letters: string): AccessPolicy {
   const start = timeIn(policy, 'Start');
   const expiry = timeIn(policy, 'Expiry');
   const permission = textIn(policy, 'Permission');
-  if (permission !== undefined && ![...permission].every((letter) => letters.includes(letter))) {
+  if (permission !== undefined && !permission.split('').every((letter) => letters.includes(letter))) {
     throw invalidNode('Permission', permission, `Only the letters ${letters} mean something here.`);
   }
   return {
