@@ -148,9 +148,17 @@ test('a token for a directory opens what lies in it, and the listing of it', asy
 
 test('a directory of another depth is another directory', async () => {
   const token = sdkToken({ blobName: 'a/b', isDirectory: true });
-  for (const depth of ['', '1', '3', '-2', '2.0', '02x', '99']) {
+  for (const [depth, code] of [
+    ['1', 'AuthenticationFailed'],
+    ['3', 'AuthenticationFailed'],
+    ['99', 'AuthenticationFailed'],
+    ['', 'QueryParameterSasMandatory'],
+    ['-2', 'QueryParameterSddInvalid'],
+    ['2.0', 'QueryParameterSddInvalid'],
+    ['02x', 'QueryParameterSddInvalid'],
+  ] as const) {
     const other = token.replace('sdd=2', `sdd=${depth}`);
-    assert.equal(await codeOf(use({ token: other, resource: ['c', 'a/b/c'] })), 'AuthenticationFailed', depth);
+    assert.equal(await codeOf(use({ token: other, resource: ['c', 'a/b/c'] })), code, depth);
   }
 });
 
@@ -307,7 +315,7 @@ const refusals: [string, string, Omit<Use, 'token'>?, string?][] = [
   ['no se', present({ se: '' }), {}, 'AuthenticationFailed'],
   ['an sr that is not known', present({ sr: 'x' }), {}, 'AuthenticationFailed'],
   ["a file's sr", present({ sr: 'f' }), {}, 'AuthenticationFailed'],
-  ['a directory without its depth', present({ sr: 'd' }), {}, 'AuthenticationFailed'],
+  ['a directory without its depth', present({ sr: 'd' }), {}, 'QueryParameterSasMandatory'],
   ['a snapshot token without a snapshot', present({ sr: 'bs' }), {}, 'AuthenticationFailed'],
   ['permissions out of order', present({ sp: 'wr' }), {}, 'AuthenticationFailed'],
   ['a repeated permission', present({ sp: 'rr' }), {}, 'AuthenticationFailed'],
