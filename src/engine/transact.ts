@@ -2,7 +2,7 @@
  * Serializable transactions over any engine, optimistic: what a body reads is remembered as checks, what it writes is
  * gathered, and both go out as one commit. When something that was read has changed meanwhile, the body runs again.
  */
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { successor } from '../base/bytes.ts';
 import { OrderedMap } from '../base/ordered-map.ts';
 import {
@@ -34,9 +34,8 @@ export interface Transaction {
 export const NOT_YET_WRITTEN: Version = 0;
 
 const ATTEMPTS_MAX = 100;
-/** Runs that lose to each other in step are taken apart by giving each a turn of the event loop of its own. */
-const IMMEDIATE_ATTEMPTS = 2;
-const TURN_ATTEMPTS = 10;
+/** So many follow at once; whoever still loses gives the others some time. */
+const IMMEDIATE_ATTEMPTS = 10;
 const BACK_OFF_MAX_MS = 10;
 
 /**
@@ -46,15 +45,24 @@ const BACK_OFF_MAX_MS = 10;
  */
 export async function transact<T>(engine: Engine, body: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const endTurn = attempt === 1 ? NO_TURN : await takeTurn(engine);
     const tip = engine.tip();
     try {
       const run = new Run(tip);
-      const result = await settledOnThrow(tip, () => body(run));
+      const result = await body(run);
       if (run.isReadOnly) {
+        endTurn();
         await tip.settled();
         return result;
       }
-      if ((await engine.commit(run.batch())) === 'committed') return result;
+      const outcome = engine.commit(run.batch());
+      endTurn();
+      if ((await outcome) === 'committed') return result;
+    } catch (thrown) {
+      endTurn();
+      // A refusal must not rest on what a crash could undo.
+      await tip.settled();
+      throw thrown;
     } finally {
       tip.close();
     }
@@ -63,20 +71,29 @@ export async function transact<T>(engine: Engine, body: (tx: Transaction) => Pro
   throw new EngineUnavailable(`gave up after ${ATTEMPTS_MAX} attempts: others kept changing the same records`);
 }
 
-/** A refusal must not rest on what a crash could undo. */
-async function settledOnThrow<T>(tip: Tip, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (thrown) {
-    await tip.settled();
-    throw thrown;
-  }
+/**
+ * Runs that lost try again one at a time: in step with each other all but one would lose again. A turn ends with the
+ * handing over of the commit, not with its durability, so those who follow each other still share a group.
+ */
+const turns = new WeakMap<Engine, Promise<void>>();
+const NO_TURN = (): void => {};
+
+async function takeTurn(engine: Engine): Promise<() => void> {
+  const before = turns.get(engine);
+  let endTurn = NO_TURN;
+  turns.set(
+    engine,
+    new Promise((resolve) => {
+      endTurn = resolve;
+    }),
+  );
+  await before;
+  return endTurn;
 }
 
 async function backOff(attempt: number): Promise<void> {
   if (attempt < IMMEDIATE_ATTEMPTS) return;
-  if (attempt < TURN_ATTEMPTS) await turn();
-  else await delay(Math.random() * Math.min(2 ** (attempt - TURN_ATTEMPTS), BACK_OFF_MAX_MS));
+  await delay(Math.random() * Math.min(2 ** (attempt - IMMEDIATE_ATTEMPTS), BACK_OFF_MAX_MS));
 }
 
 class Run implements Transaction {
