@@ -13,7 +13,7 @@ import type { GarbageRecord } from '../records/garbage-record.ts';
 import { extentKey, garbageKey } from '../records/keys.ts';
 
 /** Up to here a body rides in the engine's commit (measured: docs/decisions/0003-content.md). */
-export const INLINE_BYTES_MAX = 16 * 1024;
+export const INLINE_BYTES_MAX = 8 * 1024;
 
 export type StagedExtent = {
   readonly ref: ExtentRef;
