@@ -73,6 +73,7 @@ export class GatheredBody {
   readonly bytes: Promise<Uint8Array>;
   readonly #pieces: Buffer[] = [];
   #receivedBytes = 0;
+  #isComplete = false;
   #reject!: (fault: Error) => void;
 
   constructor(request: IncomingMessage) {
@@ -87,6 +88,7 @@ export class GatheredBody {
           this.#pieces.push(piece);
         })
         .on('end', () => {
+          this.#isComplete = true;
           const [first] = this.#pieces;
           resolve(first !== undefined && this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
         })
@@ -99,8 +101,8 @@ export class GatheredBody {
     return this.#receivedBytes;
   }
 
-  destroy(fault: Error = new ClientGone()): void {
-    this.#reject(fault);
+  destroy(fault?: Error): void {
+    if (!this.#isComplete) this.#reject(fault ?? new ClientGone());
   }
 }
 

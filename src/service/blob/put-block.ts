@@ -22,7 +22,7 @@ import {
   snapshotReader,
 } from './load.ts';
 import { keptLease } from './put-blob.ts';
-import { beginStaging } from './staging.ts';
+import { beginStaging, keepAlive } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 
 export const STAGED_BLOCK_COUNT_MAX = 100_000;
@@ -55,6 +55,7 @@ export async function putBlock(
       refusePutBlock(loaded, request, nowMs);
       const staging = loaded.staging ?? newStaging(storage, request.blockId, nowMs);
       if (loaded.staging === null) beginStaging(tx, loaded.keys.staging, staging);
+      else keepAlive(tx, { headKey: loaded.keys.staging, staging, nowMs });
 
       const key = stagedBlockKey(staging.id, request.blockId);
       const replaced = await tx.get(key);

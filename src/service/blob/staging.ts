@@ -27,6 +27,14 @@ export function beginStaging(tx: Transaction, headKey: Uint8Array, staging: Stag
   putExpiry(tx, { headKey: Buffer.from(headKey).toString('base64'), stagingId: staging.id }, staging.createdMs);
 }
 
+/** An upload that goes on for more than a week starts a new one, so that its blocks need not be looked at each time. */
+export function keepAlive(
+  tx: Transaction,
+  { headKey, staging, nowMs }: { headKey: Uint8Array; staging: StagingRecord; nowMs: number },
+): void {
+  if (nowMs >= staging.createdMs + STAGING_LIFE_MS) beginStaging(tx, headKey, { ...staging, createdMs: nowMs });
+}
+
 /** `keeping` is the layout that took over some of its blocks. */
 export function endStaging(
   tx: Transaction,

@@ -46,6 +46,7 @@ export interface StagingRecord {
   readonly id: Id;
   /** Every block id of a blob has this many bytes, decoded. */
   readonly blockIdBytes: number;
+  /** When it began; or, of one that goes on for longer than a week, when that was last noticed. */
   readonly createdMs: number;
   /** A lease taken on a blob that has only staged blocks; moves to the blob with the first commit. */
   readonly lease: Lease;
