@@ -21,7 +21,7 @@ const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])
   ['service/', ['service/', 'rules/', 'base/', 'engine/engine.ts', 'engine/transact.ts', 'content/content.ts']],
   ['auth/', ['auth/', 'rules/', 'base/', 'service/storage-error.ts']],
   ['http/', ['http/', 'auth/', 'service/', 'rules/', 'base/', 'engine/engine.ts', 'content/content.ts']],
-  ['config/', ['config/', 'auth/identity.ts', 'rules/']],
+  ['config/', ['config/', 'base/', 'auth/identity.ts', 'rules/']],
   ['cli/', ['cli/', 'config/', 'main.ts', 'service/check.ts']],
   [
     'main.ts',

@@ -4,9 +4,10 @@
  * the same number by its start time, where the system shows it.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { makeFolderDurably } from '../base/durable-folder.ts';
 import { ConfigError } from './config-error.ts';
 
 interface Holder {
@@ -137,7 +138,7 @@ async function look(path: string): Promise<Found | null> {
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolderDurably(folder, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(

@@ -13,15 +13,15 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openLmdbEngine } from '../../src/engine/lmdb/lmdb-engine.ts';
 import { Random } from '../harness/random.ts';
+import { type Span, straceArguments } from '../harness/strace-calls.ts';
+import { missingTool } from '../packages.ts';
 import { findFaults, nextCommit, runCommit } from './load.ts';
-import { type DiskWrite, type Recording, readRecording, type Span, TRACED_CALLS } from './strace-log.ts';
+import { type DiskWrite, type Recording, readRecording, TRACED_CALLS } from './strace-log.ts';
 
 const COMMITS = 250;
 const CUTS = 12;
 const SECTOR_BYTES = 512;
 const LOAD_PROCESS = fileURLToPath(new URL('./load-process.js', import.meta.url));
-
-const hasStrace = spawnSync('strace', ['-V']).error === undefined;
 
 /** How likely a sector that no sync covers has reached the disk all the same. */
 type Unsynced = 'none' | 'half' | 'all';
@@ -30,8 +30,7 @@ async function record(folder: string): Promise<{ recording: Recording; file: Buf
   const store = join(folder, 'store');
   const log = join(folder, 'strace.log');
   await mkdir(store);
-  const strace = ['-f', '-y', '-v', '-xx', '-s', '100000000', '-e', `trace=${TRACED_CALLS}`, '-o', log];
-  const argv = [...strace, process.execPath, LOAD_PROCESS, store, String(COMMITS)];
+  const argv = [...straceArguments(TRACED_CALLS, log), process.execPath, LOAD_PROCESS, store, String(COMMITS)];
   const { status, stderr } = spawnSync('strace', argv, { encoding: 'utf8', timeout: 60_000 });
   assert.equal(status, 0, stderr);
   const path = join(store, 'data.mdb');
@@ -98,7 +97,7 @@ async function faultsOf(path: string, acknowledged: readonly number[]): Promise<
   return faults;
 }
 
-const skip = hasStrace ? false : 'needs strace to record what is written';
+const skip = missingTool('strace');
 
 test('a power cut at any moment loses no acknowledged commit and leaves no half of one', { skip }, async (t) => {
   const random = new Random();

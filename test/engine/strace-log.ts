@@ -1,27 +1,24 @@
 /**
- * What a program did to one file, call by call, out of a log of `strace -f -y -v -xx`: the bytes it wrote, the syncs
- * that made them durable, and the lines it printed in between. A call on the file that is not understood is an error:
- * a recording with a hole in it would prove nothing.
+ * What a program did to one file, call by call, out of a log of strace: the bytes it wrote, the syncs that made them
+ * durable, and the lines it printed in between. A call on the file that is not understood is an error: a recording
+ * with a hole in it would prove nothing.
  */
-
-/**
- * Where a call stands in the log, in lines; one that fits into a single line takes half of it. Calls of several threads
- * overlap: what counts is what ended before what began.
- */
-export interface Span {
-  readonly began: number;
-  readonly ended: number;
-}
+import {
+  bytesWritten,
+  type Call,
+  descriptorIn,
+  offsetIn,
+  type Printed,
+  parseCalls,
+  printedIn,
+  type Span,
+} from '../harness/strace-calls.ts';
 
 export interface DiskWrite extends Span {
   readonly offset: number;
   readonly bytes: Buffer;
   /** Durable when it returns, without a sync (O_DSYNC). */
   readonly isSynchronous: boolean;
-}
-
-export interface Printed extends Span {
-  readonly line: string;
 }
 
 export interface Recording {
@@ -37,61 +34,15 @@ export const TRACED_CALLS = [
   'ftruncate,truncate,fallocate,sync_file_range,copy_file_range,sendfile,splice,rename,unlink',
 ].join();
 
-interface Call extends Span {
-  readonly name: string;
-  readonly args: string;
-  readonly result: number;
-  readonly resultPath: string;
-}
-
-const WHOLE = /^(\d+) +(\w+)\((.*)\)\s+= (-?\d+)(?:<(.*?)>)?/s;
-const UNFINISHED = /^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$/s;
-const RESUMED = /^(\d+) +<\.\.\. (\w+) resumed>(.*)\)\s+= (-?\d+)(?:<(.*?)>)?/s;
-
-function parseCalls(log: string): { calls: Call[]; length: number } {
-  const calls: Call[] = [];
-  const unfinished = new Map<string, { name: string; args: string; began: number }>();
-  const lines = log.split('\n');
-  for (const [index, line] of lines.entries()) {
-    const begun = UNFINISHED.exec(line);
-    const resumed = RESUMED.exec(line);
-    const whole = WHOLE.exec(line);
-    if (begun !== null) {
-      const [, thread = '', name = '', args = ''] = begun;
-      unfinished.set(thread, { name, args, began: index });
-    } else if (resumed !== null) {
-      const [, thread = '', , rest = '', result = '', path = ''] = resumed;
-      const start = unfinished.get(thread);
-      if (start === undefined) throw new Error(`line ${index + 1} resumes nothing`);
-      const args = start.args + rest;
-      calls.push({ ...start, args, ended: index + 0.5, result: Number(result), resultPath: text(path) });
-    } else if (whole !== null) {
-      const [, , name = '', args = '', result = '', path = ''] = whole;
-      calls.push({ name, args, began: index, ended: index + 0.5, result: Number(result), resultPath: text(path) });
-    }
-  }
-  return { calls: calls.sort((a, b) => a.began - b.began), length: lines.length };
-}
-
-const bytesOf = (escaped: string): Buffer => Buffer.from(escaped.replaceAll('\\x', ''), 'hex');
-const text = (escaped: string): string => bytesOf(escaped).toString();
-
-/** The strings among the arguments, one after the other: a call's buffer, or all of its buffers. */
-const stringsIn = (args: string): Buffer =>
-  Buffer.concat([...args.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map(([, escaped = '']) => bytesOf(escaped)));
-
 export function readRecording(log: string, path: string): Recording {
   const { calls, length } = parseCalls(log);
   const writes: DiskWrite[] = [];
   const syncs: Span[] = [];
-  const printed: Printed[] = [];
   const synchronous = new Set<number>();
   const positions = new Map<number, number>();
 
   function addWrite(call: Call, fd: number, offset: number): void {
-    const bytes = stringsIn(call.args);
-    if (bytes.length !== call.result) throw new Error(`${call.name} wrote ${call.result} of ${bytes.length} bytes`);
-    writes.push({ ...call, offset, bytes, isSynchronous: synchronous.has(fd) });
+    writes.push({ ...call, offset, bytes: bytesWritten(call), isSynchronous: synchronous.has(fd) });
   }
 
   for (const call of calls) {
@@ -101,12 +52,9 @@ export function readRecording(log: string, path: string): Recording {
       else synchronous.delete(call.result);
       continue;
     }
-    const [, fdText, fdPath = ''] = /(?:^|, )(\d+)<((?:\\x[0-9a-f]{2})*)>/.exec(call.args) ?? [];
-    const fd = Number(fdText);
-    if (call.name === 'write' && fd === 1) {
-      for (const line of stringsIn(call.args).toString().trimEnd().split('\n')) printed.push({ ...call, line });
-    }
-    if (text(fdPath) !== path) continue;
+    const descriptor = descriptorIn(call);
+    if (descriptor?.path !== path) continue;
+    const { fd } = descriptor;
     switch (call.name) {
       case 'lseek':
         positions.set(fd, call.result);
@@ -120,7 +68,7 @@ export function readRecording(log: string, path: string): Recording {
       }
       case 'pwrite64':
       case 'pwritev':
-        addWrite(call, fd, Number(/, (\d+)$/.exec(call.args)?.[1]));
+        addWrite(call, fd, offsetIn(call));
         break;
       case 'fsync':
       case 'fdatasync':
@@ -133,5 +81,5 @@ export function readRecording(log: string, path: string): Recording {
         throw new Error(`${call.name} on the file is not understood`);
     }
   }
-  return { writes, syncs, printed, length };
+  return { writes, syncs, printed: printedIn(calls), length };
 }

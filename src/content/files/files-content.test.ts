@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdtemp, open, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { IdSource } from '../../base/ids.ts';
 import { type ContentStore, ContentUnavailable, type PlacedExtent } from '../content.ts';
@@ -203,6 +203,21 @@ test('many small reads of one file open it once', async () => {
     Array.from({ length: 50 }, (_, index) => get(store, extent, { offsetBytes: index * 1000, lengthBytes: 100 })),
   );
   assert.equal(openCount - before, 1);
+});
+
+test('a folder that was there has its name made durable, as one that was not', async () => {
+  for (const storePath of [path, join(path, 'new', 'store')]) {
+    const syncedFolders: string[] = [];
+    const openFile = diskWith((handle, folder) => {
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        await sync();
+        syncedFolders.push(folder);
+      };
+    });
+    await openStore({ path: storePath, openFile });
+    assert.ok(syncedFolders.includes(dirname(storePath)), `synced: ${syncedFolders.join()}`);
+  }
 });
 
 test('parallel writers of middling extents share a segment and its syncs', async () => {

@@ -61,7 +61,8 @@ export async function openFilesContent(options: FilesContentOptions): Promise<Co
 
 async function makeDurably(path: string, folders: Folders): Promise<void> {
   const firstMade = await mkdir(path, { recursive: true });
-  if (firstMade === undefined) return;
+  // Also when it was there: the process that made it may have crashed before its name was durable.
+  if (firstMade === undefined) return folders.sync(dirname(path));
   for (let made = path; made.length >= firstMade.length; made = dirname(made)) await folders.sync(dirname(made));
 }
 

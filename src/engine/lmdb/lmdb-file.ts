@@ -5,9 +5,8 @@
  * A record is its version (8 bytes, a double) and then its value. Volatile keys are never stored, so their prefix is
  * free for what the file keeps about itself.
  */
-import { mkdir, open as openHandle } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
 import { getLastVersion, open, type RootDatabase, type RootDatabaseOptionsWithPath, type Transaction } from 'lmdb';
+import { makeFolderDurably, syncFolder } from '../../base/durable-folder.ts';
 import type { Item } from '../../base/ordered-map.ts';
 import {
   EngineUnavailable,
@@ -69,12 +68,12 @@ export class LmdbFile {
       txnStartThreshold: 1,
     };
     try {
-      const created = await mkdir(path, { recursive: true });
+      await makeFolderDurably(path);
       const store: Store = open<Buffer, Key>(options);
       store.readerCheck();
       const file = new LmdbFile(store);
       await file.#readFormat();
-      await syncNames(resolve(path), created === undefined ? resolve(path) : dirname(resolve(created)));
+      await syncFolder(path);
       return file;
     } catch (error) {
       throw unavailable(`cannot open the store in ${path}`, error);
@@ -220,19 +219,6 @@ export class DurableView {
 const UNREADABLE = 'the store could not be read';
 
 const isStorable = ({ length }: Key): boolean => length >= 1 && length <= KEY_BYTES_MAX;
-
-/** A new file or folder is durable only with the folder that names it: syncs from `bottom` up to `top`. */
-async function syncNames(bottom: string, top: string): Promise<void> {
-  // Windows syncs no folders, and needs not.
-  if (process.platform === 'win32') return;
-  const folder = await openHandle(bottom);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-  if (bottom !== top) await syncNames(dirname(bottom), top);
-}
 
 /** A failed batch says only that it failed; the reason comes by a promise, which would crash the process if unheard. */
 async function causeOf(error: unknown): Promise<unknown> {
