@@ -1,7 +1,7 @@
 /** Stored access policies as XML: the body of Get and Set ACL on containers, and later on queues, tables and shares. */
 import { formatIso7, parseIso8601 } from '../base/http-date.ts';
 import type { AccessPolicy } from '../rules/acl.ts';
-import { StorageError } from '../service/storage-error.ts';
+import { invalidXml, invalidXmlNode } from '../service/storage-error.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
 
 export const POLICIES_BYTES_MAX = 64 * 1024;
@@ -28,7 +28,7 @@ function parsePolicy(node: XmlNode, letters: string): AccessPolicy {
   const expiry = timeIn(policy, 'Expiry');
   const permission = textIn(policy, 'Permission');
   if (permission !== undefined && !permission.split('').every((letter) => letters.includes(letter))) {
-    throw invalidNode('Permission', permission, `Only the letters ${letters} mean something here.`);
+    throw invalidXmlNode('Permission', permission, `Only the letters ${letters} mean something here.`);
   }
   return {
     id,
@@ -46,7 +46,7 @@ function textIn(policy: XmlNode | null, name: string): string | undefined {
 function timeIn(policy: XmlNode | null, name: string): string | undefined {
   const text = textIn(policy, name);
   if (text !== undefined && parseIso8601(text) === null) {
-    throw invalidNode(name, text, 'Not a date and time in ISO 8601.');
+    throw invalidXmlNode(name, text, 'Not a date and time in ISO 8601.');
   }
   return text;
 }
@@ -69,11 +69,3 @@ export function renderPolicies(policies: readonly AccessPolicy[]): string {
 
 const renderTime = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : formatIso7(parseIso8601(text) as number);
-
-const invalidNode = (name: string, value: string, reason: string): StorageError =>
-  new StorageError('InvalidXmlNodeValue', {
-    elements: { XmlNodeName: name, XmlNodeValue: value, Reason: reason },
-  });
-
-const invalidXml = (reason: string): StorageError =>
-  new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });

@@ -2,7 +2,7 @@
 import { type CorsRule, refuseCorsRules } from '../rules/cors.ts';
 import { effectiveVersion, NEWEST_VERSION } from '../rules/versions.ts';
 import type { Logging, Metrics, RetentionPolicy, ServiceProperties } from '../service/service-properties.ts';
-import { StorageError } from '../service/storage-error.ts';
+import { invalidXml, invalidXmlNode, notYet, StorageError } from '../service/storage-error.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
 
 export const PROPERTIES_BYTES_MAX = 64 * 1024;
@@ -64,7 +64,7 @@ function parseMetrics(node: XmlNode): Metrics {
 function parseRetention(node: XmlNode): RetentionPolicy {
   if (!flag(node, 'Enabled')) return { enabled: false };
   const days = wholeNumber(node, 'Days');
-  if (days < 1 || days > RETENTION_DAYS_MAX) throw invalidNode('Days', String(days));
+  if (days < 1 || days > RETENTION_DAYS_MAX) throw invalidXmlNode('Days', String(days));
   return { enabled: true, days };
 }
 
@@ -86,14 +86,14 @@ function parseCors(node: XmlNode): CorsRule[] {
 
 function parseDefaultVersion(node: XmlNode): string {
   const version = effectiveVersion(node.text.trim(), NEWEST_VERSION);
-  if (version === null) throw invalidNode('DefaultServiceVersion', node.text);
+  if (version === null) throw invalidXmlNode('DefaultServiceVersion', node.text);
   return version;
 }
 
 /** To accept a switch that switches nothing would be a promise not kept. */
 function refuseEnabled(node: XmlNode, feature: string): Record<string, never> {
   if (!flag(node, 'Enabled')) return {};
-  throw new StorageError('NotImplemented', { message: `This server does not offer this yet: ${feature}.` });
+  throw notYet(feature);
 }
 
 function required(node: XmlNode, name: string): XmlNode {
@@ -106,13 +106,13 @@ const text = (node: XmlNode, name: string): string => required(node, name).text.
 
 function flag(node: XmlNode, name: string): boolean {
   const value = text(node, name).toLowerCase();
-  if (value !== 'true' && value !== 'false') throw invalidNode(name, value);
+  if (value !== 'true' && value !== 'false') throw invalidXmlNode(name, value);
   return value === 'true';
 }
 
 function wholeNumber(node: XmlNode, name: string): number {
   const value = text(node, name);
-  if (!/^\d{1,9}$/.test(value)) throw invalidNode(name, value);
+  if (!/^\d{1,9}$/.test(value)) throw invalidXmlNode(name, value);
   return Number(value);
 }
 
@@ -121,12 +121,6 @@ const list = (node: XmlNode, name: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-
-const invalidXml = (reason: string): StorageError =>
-  new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });
-
-const invalidNode = (name: string, value: string): StorageError =>
-  new StorageError('InvalidXmlNodeValue', { elements: { XmlNodeName: name, XmlNodeValue: value } });
 
 export function renderServiceProperties(properties: ServiceProperties): string {
   const { logging } = properties;

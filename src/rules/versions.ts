@@ -65,8 +65,6 @@ export const NEWEST_VERSION: ApiVersion = KNOWN_VERSIONS.at(-1) as ApiVersion;
 
 /** ETags stand in quotes in responses. */
 export const SINCE_QUOTED_ETAGS = '2011-08-18';
-/** Leases of 15 to 60 seconds or for ever, their change, leases of containers. */
-export const SINCE_LEASE_DURATIONS = '2012-02-12';
 /** A read takes any mix of conditions, and lists of ETags. */
 export const SINCE_READ_CONDITIONS_COMBINE = '2013-08-15';
 /** A lease id on a write whose blob is not there is refused. */
@@ -89,12 +87,6 @@ export const SINCE_BREAK_BY_DELETE_PERMISSION = '2017-07-29';
 export const SINCE_VERY_LARGE_BLOCKS = '2019-12-12';
 /** An anonymous request to something private gets a challenge (401) and not 404. */
 export const SINCE_BEARER_CHALLENGE = '2019-12-12';
-/** Set Blob Tags needs the lease id of a leased blob. */
-export const SINCE_TAGS_NEED_LEASE = '2020-04-08';
-/** Listings percent-encode names that XML cannot carry. */
-export const SINCE_ENCODED_NAMES = '2021-02-12';
-/** Append Block of 100 MiB. */
-export const SINCE_LARGE_APPENDS = '2022-11-02';
 
 /**
  * The version to serve a request as: `fallback` where it names none, the newest known in place of one still to come

@@ -28,7 +28,7 @@ export async function openStorage(options: {
   const ids = new IdSource();
   ids.startAfter(await newestId(engine));
   const readers = new Readers({ engine, content });
-  const extents = new Extents({ engine, content, ids, onGarbage: () => sweeper.wake() });
+  const extents = new Extents({ content, ids, onGarbage: () => sweeper.wake() });
   const sweeper: Sweeper = new Sweeper({ engine, content, extents, readers, onError: options.onError });
   sweeper.wake();
   const storage: Storage = { engine, extents, readers, clock, ids, etags: new EtagSource() };

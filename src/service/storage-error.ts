@@ -40,3 +40,16 @@ export const invalidQuery = (name: string, value: string, reason?: string): Stor
       ...(reason === undefined ? {} : { Reason: reason }),
     },
   });
+
+/** A document that is XML, and yet not what is asked for. */
+export const invalidXml = (reason: string): StorageError =>
+  new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });
+
+export const invalidXmlNode = (name: string, value: string, reason?: string): StorageError =>
+  new StorageError('InvalidXmlNodeValue', {
+    elements: { XmlNodeName: name, XmlNodeValue: value, ...(reason === undefined ? {} : { Reason: reason }) },
+  });
+
+/** Something of the protocol that is still to come: refused, rather than taken and not done. */
+export const notYet = (feature: string): StorageError =>
+  new StorageError('NotImplemented', { message: `This server does not offer this yet: ${feature}.` });

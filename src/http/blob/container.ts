@@ -1,4 +1,5 @@
 /** Create, Get Properties, Get and Set Metadata, Delete Container. */
+
 import { blobNeeds } from '../../auth/needs.ts';
 import { createContainer as create } from '../../service/blob/create-container.ts';
 import {
@@ -7,8 +8,9 @@ import {
   setContainerMetadata as setMetadata,
 } from '../../service/blob/use-container.ts';
 import type { ContainerRecord } from '../../service/records/container-record.ts';
+import { notYet } from '../../service/storage-error.ts';
 import { containerNameOf, type Operation } from './operation.ts';
-import { notYet, parseContainerRequest, parseMetadata, parsePublicAccess } from './request-headers.ts';
+import { parseContainerRequest, parseMetadata, parsePublicAccess } from './request-headers.ts';
 import { etagHeaders, leaseResponseHeaders, metadataHeaders } from './response-headers.ts';
 
 /** The one scope there is: what everything is stored under. */

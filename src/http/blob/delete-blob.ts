@@ -1,9 +1,9 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { deleteBlob as remove } from '../../service/blob/delete-blob.ts';
-import { invalidHeader } from '../../service/storage-error.ts';
+import { invalidHeader, notYet } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { notYet, parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
 
 export const deleteBlob: Operation = {
   name: 'Delete Blob',

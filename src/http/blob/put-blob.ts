@@ -1,11 +1,11 @@
+import { hasPermission } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/versions.ts';
 import { putBlob as put } from '../../service/blob/put-blob.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { invalidHeader, missingHeader, notYet } from '../../service/storage-error.ts';
 import type { AuthorizedExchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
 import {
-  notYet,
   parseBlobHeaders,
   parseBlobRequest,
   parseBody,
@@ -32,7 +32,8 @@ export const putBlob: Operation = {
       headers,
       metadata: parseMetadata(exchange),
       tier: parseTier(exchange),
-      mayOverwrite: mayOverwrite(exchange),
+      // A token with `c` and without `w` may make a blob, not replace one.
+      mayOverwrite: hasPermission(exchange.identity, 'w'),
     });
     return {
       status: 201,
@@ -53,9 +54,4 @@ function refuseBlobType(exchange: AuthorizedExchange): void {
 function putBlobBytesMax(version: string): number {
   if (version >= SINCE_VERY_LARGE_BLOCKS) return 5_000 * MIB;
   return version >= SINCE_LARGE_BLOCKS ? 256 * MIB : 64 * MIB;
-}
-
-/** A token with `c` and without `w` may make a blob, not replace one. */
-function mayOverwrite({ identity }: AuthorizedExchange): boolean {
-  return identity.kind === 'owner' || ('permissions' in identity && identity.permissions.includes('w'));
 }

@@ -8,7 +8,7 @@ import type { BlobRequest } from '../../service/blob/load.ts';
 import type { Body } from '../../service/blob/take-body.ts';
 import type { ContainerRequest } from '../../service/blob/use-container.ts';
 import type { AccessTier, BlobHeaders } from '../../service/records/blob-record.ts';
-import { invalidHeader, StorageError } from '../../service/storage-error.ts';
+import { invalidHeader, notYet, StorageError } from '../../service/storage-error.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
@@ -152,6 +152,3 @@ export function refuseFeaturesToCome(exchange: Exchange): void {
   }
   if (exchange.header('x-ms-legal-hold') === 'true') throw notYet('A legal hold');
 }
-
-export const notYet = (feature: string): StorageError =>
-  new StorageError('NotImplemented', { message: `This server does not offer this yet: ${feature}.` });

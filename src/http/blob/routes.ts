@@ -5,7 +5,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import type { ErrorCode } from '../../rules/error-code.ts';
 import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
-import { invalidQuery, StorageError } from '../../service/storage-error.ts';
+import { invalidQuery, notYet, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import {
   createContainer,
@@ -26,7 +26,6 @@ import type { BlobResource, Operation } from './operation.ts';
 import { putBlob } from './put-blob.ts';
 import { putBlock } from './put-block.ts';
 import { putBlockList } from './put-block-list.ts';
-import { notYet } from './request-headers.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
 

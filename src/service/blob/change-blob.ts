@@ -3,9 +3,9 @@ import { transact } from '../../engine/transact.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
-import { changedAt, type Storage } from '../storage.ts';
+import type { Storage } from '../storage.ts';
 import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
-import { type BlobWritten, keptLease } from './put-blob.ts';
+import { type BlobWritten, newVersion } from './new-version.ts';
 
 export async function changeBlob(
   storage: Storage,
@@ -16,13 +16,7 @@ export async function changeBlob(
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: false, requiredType: null }));
-    const before = loaded.blob as BlobRecord;
-    const record: BlobRecord = {
-      ...change(before),
-      etag: storage.etags.next(before.etag, nowMs),
-      lastModifiedMs: changedAt(before.lastModifiedMs, nowMs),
-      lease: keptLease(loaded, nowMs),
-    };
+    const record: BlobRecord = { ...change(loaded.blob as BlobRecord), ...newVersion(storage, loaded, nowMs) };
     tx.put(loaded.keys.blob, encodeJson(record));
     return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
   });

@@ -63,26 +63,33 @@ const NOTHING = { blob: null, staging: null, expired: null, state: null } as con
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
+async function locate(reader: RecordReader, name: BlobName): Promise<Pick<LoadedBlob, 'containerExists' | 'keys'>> {
+  const container = await findContainer(reader, name);
+  const containerId = container?.id ?? NO_CONTAINER_ID;
+  return {
+    containerExists: container !== null,
+    keys: blobKeys({ account: name.account, containerId, name: name.blob }),
+  };
+}
+
 /** The blob alone, for reads to which staged blocks are nothing. */
 export async function loadCommittedBlob(reader: RecordReader, name: BlobName): Promise<LoadedBlob> {
-  const container = await findContainer(reader, name);
-  const keys = blobKeys({ account: name.account, containerId: container?.id ?? NO_CONTAINER_ID, name: name.blob });
-  if (container === null) return { ...NOTHING, containerExists: false, keys };
-  const [value] = await reader.getMany([keys.blob]);
+  const located = await locate(reader, name);
+  if (!located.containerExists) return { ...NOTHING, ...located };
+  const [value] = await reader.getMany([located.keys.blob]);
   const blob = value ? decodeJson<BlobRecord>(value) : null;
-  return { ...NOTHING, containerExists: true, keys, blob, state: stateOf(blob, null) };
+  return { ...NOTHING, ...located, blob, state: stateOf(blob, null) };
 }
 
 export async function loadBlob(reader: RecordReader, name: BlobName, nowMs: number): Promise<LoadedBlob> {
-  const container = await findContainer(reader, name);
-  const keys = blobKeys({ account: name.account, containerId: container?.id ?? NO_CONTAINER_ID, name: name.blob });
-  if (container === null) return { ...NOTHING, containerExists: false, keys };
-  const [blobValue, stagingValue] = await reader.getMany([keys.blob, keys.staging]);
+  const located = await locate(reader, name);
+  if (!located.containerExists) return { ...NOTHING, ...located };
+  const [blobValue, stagingValue] = await reader.getMany([located.keys.blob, located.keys.staging]);
   const blob = blobValue ? decodeJson<BlobRecord>(blobValue) : null;
   const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
   const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
   const staging = expired === null ? found : null;
-  return { containerExists: true, keys, blob, staging, expired, state: stateOf(blob, staging) };
+  return { ...located, blob, staging, expired, state: stateOf(blob, staging) };
 }
 
 /** The same, for an operation that will write. */

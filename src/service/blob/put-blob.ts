@@ -1,12 +1,11 @@
 /** Put Blob: a whole new version of a block blob, published in one step. */
 import { transact } from '../../engine/transact.ts';
-import { AVAILABLE } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
-import { leaseAfterWrite, refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
 import type { AccessTier, BlobHeaders, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
-import { changedAt, type Storage } from '../storage.ts';
+import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import {
   type BlobRequest,
@@ -17,6 +16,7 @@ import {
   situation,
   snapshotReader,
 } from './load.ts';
+import { type BlobWritten, newVersion, tierOf } from './new-version.ts';
 import { endStaging } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 
@@ -27,11 +27,6 @@ export interface PutBlobRequest extends BlobRequest {
   readonly tier: AccessTier | null;
   /** False for a token that may only create. */
   readonly mayOverwrite: boolean;
-}
-
-export interface BlobWritten {
-  readonly etag: string;
-  readonly lastModifiedMs: number;
 }
 
 export async function putBlob(
@@ -49,14 +44,11 @@ export async function putBlob(
 
       const record: BlobRecord = {
         type: 'BlockBlob',
-        etag: storage.etags.next(blob?.etag ?? null, nowMs),
-        lastModifiedMs: changedAt(blob?.lastModifiedMs ?? 0, nowMs),
-        createdMs: blob?.createdMs ?? nowMs,
+        ...newVersion(storage, loaded, nowMs),
         lengthBytes: request.body.lengthBytes,
         content: contentOf(extent),
         headers: { contentMd5: (md5 as Buffer).toString('base64'), ...request.headers },
         metadata: request.metadata,
-        lease: keptLease(loaded, nowMs),
         ...tierOf(request.tier, blob),
       };
       if (extent !== null) storage.extents.publish(tx, extent);
@@ -80,15 +72,4 @@ async function refuseEarly(storage: Storage, request: PutBlobRequest): Promise<v
 function refusePut(loaded: LoadedBlob, request: PutBlobRequest, nowMs: number): void {
   refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: true, requiredType: null }));
   if (loaded.blob !== null && !request.mayOverwrite) throw new StorageError('UnauthorizedBlobOverwrite');
-}
-
-/** The lease lives on over any write that it allowed. */
-export function keptLease(loaded: LoadedBlob, nowMs: number): BlobRecord['lease'] {
-  return loaded.state === null ? AVAILABLE : leaseAfterWrite(loaded.state.lease, nowMs);
-}
-
-/** An overwrite without a tier keeps the old one. */
-export function tierOf(asked: AccessTier | null, before: BlobRecord | null): { tier?: AccessTier } {
-  const tier = asked ?? before?.tier;
-  return tier === undefined ? {} : { tier };
 }

@@ -15,10 +15,10 @@ import type {
 import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
 import { layoutKey, stagedBlockKey } from '../records/keys.ts';
 import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.ts';
-import { changedAt, type Storage } from '../storage.ts';
+import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
-import { type BlobWritten, keptLease, tierOf } from './put-blob.ts';
+import { type BlobWritten, newVersion, tierOf } from './new-version.ts';
 import { endStaging } from './staging.ts';
 
 /** Blocks looked up per turn of the event loop. */
@@ -49,14 +49,11 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
 
     const record: BlobRecord = {
       type: 'BlockBlob',
-      etag: storage.etags.next(blob?.etag ?? null, nowMs),
-      lastModifiedMs: changedAt(blob?.lastModifiedMs ?? 0, nowMs),
-      createdMs: blob?.createdMs ?? nowMs,
+      ...newVersion(storage, loaded, nowMs),
       lengthBytes: blocks.reduce((sum, block) => sum + block.lengthBytes, 0),
       content,
       headers: request.headers,
       metadata: request.metadata,
-      lease: keptLease(loaded, nowMs),
       ...tierOf(request.tier, blob),
     };
     const keeping = content.kind === 'layout' ? content.id : null;

@@ -21,7 +21,7 @@ import {
   situation,
   snapshotReader,
 } from './load.ts';
-import { keptLease } from './put-blob.ts';
+import { keptLease } from './new-version.ts';
 import { beginStaging, keepAlive } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Id, IdSource } from '../../base/ids.ts';
 import type { ContentStore, Placement } from '../../content/content.ts';
-import { type Engine, EngineUnavailable } from '../../engine/engine.ts';
+import { EngineUnavailable } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import type { BlobContent } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
@@ -23,14 +23,12 @@ export type StagedExtent = {
 };
 
 export class Extents {
-  readonly engine: Engine;
-  readonly content: ContentStore;
+  readonly #content: ContentStore;
   readonly #ids: IdSource;
   readonly #onGarbage: () => void;
 
-  constructor(options: { engine: Engine; content: ContentStore; ids: IdSource; onGarbage: () => void }) {
-    this.engine = options.engine;
-    this.content = options.content;
+  constructor(options: { content: ContentStore; ids: IdSource; onGarbage: () => void }) {
+    this.#content = options.content;
     this.#ids = options.ids;
     this.#onGarbage = options.onGarbage;
   }
@@ -47,7 +45,7 @@ export class Extents {
   /** Streams a body into the content store; resolves once it is durable. */
   async stageLarge(source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<StagedExtent> {
     const id = this.#ids.next();
-    const placement = await this.content.write(id, source, lengthBytes);
+    const placement = await this.#content.write(id, source, lengthBytes);
     return { ref: { id, inline: false }, lengthBytes, body: { placement } };
   }
 
@@ -73,7 +71,7 @@ export class Extents {
   }
 
   async discard(extent: StagedExtent): Promise<void> {
-    if ('placement' in extent.body) await this.content.free(extent.body.placement, extent.lengthBytes);
+    if ('placement' in extent.body) await this.#content.free(extent.body.placement, extent.lengthBytes);
   }
 
   /** Lets go of what a blob held. `keeping` is the layout that took over some of its extents. */
