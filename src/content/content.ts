@@ -41,10 +41,12 @@ export interface ContentStore {
   verify(extent: PlacedExtent): Promise<'ok' | 'missing' | 'damaged'>;
 
   /**
-   * Called once after opening, before any write: `live` is every extent that a record names. Whatever else the store
-   * holds was left by a crash and is given back.
+   * Gives back what a crash left: whatever the store holds and `live`, every extent that a record names, in the order
+   * of ids, does not. A store that is this process's alone is recovered once after opening, before any write. One that
+   * other nodes write to meanwhile is recovered at any time, and spares what is younger than `spareYoungerThanMs` by
+   * the store's own clock: it may be named soon. `live` is read only after the store has been looked at.
    */
-  recover(live: AsyncIterable<PlacedExtent>): Promise<RecoveryReport>;
+  recover(live: AsyncIterable<PlacedExtent>, options?: RecoverOptions): Promise<RecoveryReport>;
 
   /**
    * Extents whose space can only be given back by moving them (the survivors of a segment that is mostly dead).
@@ -56,6 +58,11 @@ export interface ContentStore {
   strays(live: AsyncIterable<PlacedExtent>): Promise<RecoveryReport>;
 
   close(): Promise<void>;
+}
+
+export interface RecoverOptions {
+  /** 0, when absent. */
+  readonly spareYoungerThanMs?: number;
 }
 
 export interface RecoveryReport {

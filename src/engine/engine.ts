@@ -14,7 +14,8 @@ export const KEY_BYTES_MAX = 3_900;
 
 /**
  * Keys that start with this byte are volatile: part of the same checks and commits as all others, ordered with them,
- * but gone after a restart, and free of any wait for a disk (unless their commit also writes durable keys).
+ * but free of any wait for a disk (unless their commit also writes durable keys), and living no longer than the process
+ * that wrote them last: gone when it closes its engine, and soon after it died. So a volatile record is also a claim.
  */
 export const VOLATILE_PREFIX = 0xf0;
 
@@ -54,9 +55,10 @@ export interface Snapshot {
 export interface Tip extends Snapshot {
   /**
    * Resolves once everything that was read through this view is durable; rejects with EngineUnavailable if that
-   * failed. Whoever answers from a Tip without a commit of its own (a refusal) waits for it first.
+   * failed. Whoever answers from a Tip without a commit of its own (a refusal) waits for it first. False: some of what
+   * was read never came to be, or was not all there at one time; whoever read it reads again.
    */
-  settled(): Promise<void>;
+  settled(): Promise<boolean>;
 }
 
 export type Check =

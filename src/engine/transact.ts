@@ -40,7 +40,7 @@ const BACK_OFF_MAX_MS = 10;
 
 /**
  * Runs `body` until it commits, and resolves with its result once that is durable. The body may run several times, so
- * it touches nothing but its transaction. What it throws is rethrown once everything it read is durable. Throws
+ * it touches nothing but its transaction. What it throws is rethrown once everything it read is settled. Throws
  * EngineUnavailable when the store failed, or when others keep changing what the body reads.
  */
 export async function transact<T>(engine: Engine, body: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -52,17 +52,16 @@ export async function transact<T>(engine: Engine, body: (tx: Transaction) => Pro
       const result = await body(run);
       if (run.isReadOnly) {
         endTurn();
-        await tip.settled();
-        return result;
+        if (await tip.settled()) return result;
+      } else {
+        const outcome = engine.commit(run.batch());
+        endTurn();
+        if ((await outcome) === 'committed') return result;
       }
-      const outcome = engine.commit(run.batch());
-      endTurn();
-      if ((await outcome) === 'committed') return result;
     } catch (thrown) {
       endTurn();
-      // A refusal must not rest on what a crash could undo.
-      await tip.settled();
-      throw thrown;
+      // A refusal must not rest on what a crash could undo, nor on what never came to be.
+      if (thrown instanceof EngineUnavailable || (await tip.settled())) throw thrown;
     } finally {
       tip.close();
     }

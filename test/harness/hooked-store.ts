@@ -37,7 +37,7 @@ const hookSnapshot = <S extends Snapshot>(inner: S, hooks: Hooks): S => ({
     return entries;
   },
   close: () => inner.close(),
-  ...('settled' in inner ? { settled: () => (inner as unknown as { settled(): Promise<void> }).settled() } : {}),
+  ...('settled' in inner ? { settled: () => (inner as unknown as { settled(): Promise<boolean> }).settled() } : {}),
 });
 
 export const hookEngine = (inner: Engine, hooks: Hooks): Engine => ({

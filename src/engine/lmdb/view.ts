@@ -52,8 +52,9 @@ export class View implements Tip {
     return found;
   }
 
-  async settled(): Promise<void> {
+  async settled(): Promise<boolean> {
     if (this.#restsOn !== null) await this.#restsOn.outcome;
+    return true;
   }
 
   close(): void {

@@ -103,7 +103,9 @@ class View implements Tip {
     return found;
   }
 
-  async settled(): Promise<void> {}
+  async settled(): Promise<boolean> {
+    return true;
+  }
 
   close(): void {
     this.#closed = true;

@@ -1,0 +1,187 @@
+/**
+ * The way to a PostgreSQL database, or to one that speaks its protocol: connections that are opened when needed and
+ * opened again when lost, and the words by which its failures are told apart. What is asked of it stands in the adapters.
+ */
+import pg from 'pg';
+
+/** Sent in binary where it is a Buffer; see binary.ts. */
+export type Parameter = Buffer | string | number | null;
+
+export interface Statement {
+  /** Prepared once per connection under this name. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly Parameter[];
+}
+
+/** Values in the order of the columns: bytea as Buffer, bigint as text. */
+export type Row = readonly unknown[];
+
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database?sslmode=…`, as libpq takes it. */
+  readonly url: string;
+  /** Connections for statements that stand alone. */
+  readonly connectionCountMax?: number;
+}
+
+const CONNECT_LIMIT_MS = 5_000;
+const CONNECTION_COUNT_MAX = 4;
+
+/**
+ * A connection whose statements follow each other without waiting for answers. It is dead after the first failure of
+ * the connection itself: whatever is under way and whatever is asked later rejects.
+ */
+export class Connection {
+  readonly #client: pg.Client;
+  #isDead = false;
+  #pendingCount = 0;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+  }
+
+  static async open(url: string): Promise<Connection> {
+    const client = new pg.Client({
+      connectionString: url,
+      pipeline: true,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      keepAlive: true,
+      application_name: 'larimar',
+    } as pg.ClientConfig);
+    const connection = new Connection(client);
+    client.on('error', () => {
+      connection.#isDead = true;
+    });
+    client.on('end', () => {
+      connection.#isDead = true;
+    });
+    await client.connect();
+    return connection;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  get pendingCount(): number {
+    return this.#pendingCount;
+  }
+
+  async query(statement: Statement): Promise<readonly Row[]> {
+    return (await this.run(statement)).rows;
+  }
+
+  /** The rows, and the word the server confirms with: `ROLLBACK` for a COMMIT of what had failed. */
+  async run({ name, text, values = [] }: Statement): Promise<{ rows: readonly Row[]; command: string }> {
+    this.#pendingCount++;
+    try {
+      const config = { text, values: values as unknown[], rowMode: 'array' as const };
+      const { rows, command } = await this.#client.query<unknown[]>(name === undefined ? config : { ...config, name });
+      return { rows, command };
+    } catch (error) {
+      if (isLost(error)) this.#isDead = true;
+      throw error;
+    } finally {
+      this.#pendingCount--;
+    }
+  }
+
+  /** Calls back with each notification on the channels that this connection listens to. */
+  onNotification(listener: (channel: string, payload: string) => void): void {
+    this.#client.on('notification', ({ channel, payload = '' }) => listener(channel, payload));
+  }
+
+  /** Calls back once when the connection is lost or closed. */
+  onEnd(listener: () => void): void {
+    this.#client.once('end', listener);
+  }
+
+  /** Waits for what is under way, unless the connection is dead. */
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => {});
+  }
+
+  /** Waits for nothing: the server rolls back what was open. */
+  destroy(): void {
+    this.#isDead = true;
+    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  }
+}
+
+export class Database {
+  readonly url: string;
+  readonly #connectionCountMax: number;
+  readonly #connections: Connection[] = [];
+  #opening = 0;
+  #closed = false;
+
+  constructor({ url, connectionCountMax = CONNECTION_COUNT_MAX }: DatabaseOptions) {
+    this.url = url;
+    this.#connectionCountMax = connectionCountMax;
+  }
+
+  /** A connection of the caller's own, for a transaction or to listen; the caller closes it. */
+  async connect(): Promise<Connection> {
+    return Connection.open(this.url);
+  }
+
+  /** One statement that stands alone, on the connection with the least to do. */
+  async query(statement: Statement): Promise<readonly Row[]> {
+    return (await this.#idlest()).query(statement);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#connections.splice(0).map((connection) => connection.close()));
+  }
+
+  async #idlest(): Promise<Connection> {
+    if (this.#closed) throw new Error('the database was closed');
+    for (let at = this.#connections.length - 1; at >= 0; at--) {
+      if (this.#connections[at]?.isDead) this.#connections.splice(at, 1);
+    }
+    let idlest: Connection | undefined;
+    for (const one of this.#connections) if (!idlest || one.pendingCount < idlest.pendingCount) idlest = one;
+    const mayOpen = this.#connections.length + this.#opening < this.#connectionCountMax;
+    if (idlest !== undefined && (idlest.pendingCount === 0 || !mayOpen)) return idlest;
+    this.#opening++;
+    try {
+      const opened = await this.connect();
+      if (this.#closed) {
+        await opened.close();
+        throw new Error('the database was closed');
+      }
+      this.#connections.push(opened);
+      return opened;
+    } finally {
+      this.#opening--;
+    }
+  }
+}
+
+const sqlStateOf = (error: unknown): string | null => {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
+};
+
+/** A serialization failure or a deadlock: nothing was changed, and the same may succeed when tried again. */
+export function isContended(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state === '40001' || state === '40P01';
+}
+
+/** What a statement says about itself (a wrong word, a missing table): everything that is neither lost nor contended. */
+export function isLost(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state === null) return true;
+  // Connection failures, shutting down or starting up, out of resources; 25006: demoted to a read-only standby.
+  return /^(?:08|57P|53)/.test(state) || state === '25006';
+}
+
+/** For start-up and logs: what went wrong with the database, without its URL. */
+export function describeFailure(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message === undefined || message === '' ? (code ?? String(error)) : message;
+}
+
+export { sqlStateOf };
