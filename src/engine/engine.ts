@@ -56,7 +56,7 @@ export interface Tip extends Snapshot {
   /**
    * Resolves once everything that was read through this view is durable; rejects with EngineUnavailable if that
    * failed. Whoever answers from a Tip without a commit of its own (a refusal) waits for it first. False: some of what
-   * was read never came to be, or was not all there at one time; whoever read it reads again.
+   * was read may never have come to be, or not all of it at one time; a commit of the checks alone would tell.
    */
   settled(): Promise<boolean>;
 }

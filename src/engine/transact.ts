@@ -44,15 +44,16 @@ const BACK_OFF_MAX_MS = 10;
  * EngineUnavailable when the store failed, or when others keep changing what the body reads.
  */
 export async function transact<T>(engine: Engine, body: (tx: Transaction) => Promise<T>): Promise<T> {
+  let contested: Key | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const endTurn = attempt === 1 ? NO_TURN : await takeTurn(engine);
+    const endTurn = contested === null ? NO_TURN : await takeTurn(engine, contested);
     const tip = engine.tip();
+    const run = new Run(tip);
     try {
-      const run = new Run(tip);
       const result = await body(run);
       if (run.isReadOnly) {
         endTurn();
-        if (await tip.settled()) return result;
+        if (await holds(engine, tip, run)) return result;
       } else {
         const outcome = engine.commit(run.batch());
         endTurn();
@@ -61,33 +62,44 @@ export async function transact<T>(engine: Engine, body: (tx: Transaction) => Pro
     } catch (thrown) {
       endTurn();
       // A refusal must not rest on what a crash could undo, nor on what never came to be.
-      if (thrown instanceof EngineUnavailable || (await tip.settled())) throw thrown;
+      if (thrown instanceof EngineUnavailable || (await holds(engine, tip, run))) throw thrown;
     } finally {
       tip.close();
     }
+    contested = run.contestedKey;
     await backOff(attempt);
   }
   throw new EngineUnavailable(`gave up after ${ATTEMPTS_MAX} attempts: others kept changing the same records`);
 }
 
+/** Whether all that the run has read is durable, and was the state at one moment: at the latest now. */
+async function holds(engine: Engine, tip: Tip, run: Run): Promise<boolean> {
+  if (await tip.settled()) return true;
+  return (await engine.commit({ checks: run.checks, puts: [], deletes: [] })) === 'committed';
+}
+
 /**
- * Runs that lost try again one at a time: in step with each other all but one would lose again. A turn ends with the
- * handing over of the commit, not with its durability, so those who follow each other still share a group.
+ * Runs that lost over the same key try again one at a time: in step with each other all but one would lose again. A turn
+ * ends with the handing over of the commit, not with its durability, so those who follow each other still share a group.
  */
-const turns = new WeakMap<Engine, Promise<void>>();
+const turns = new WeakMap<Engine, Map<string, Promise<void>>>();
 const NO_TURN = (): void => {};
 
-async function takeTurn(engine: Engine): Promise<() => void> {
-  const before = turns.get(engine);
-  let endTurn = NO_TURN;
-  turns.set(
-    engine,
-    new Promise((resolve) => {
-      endTurn = resolve;
-    }),
-  );
+async function takeTurn(engine: Engine, key: Key): Promise<() => void> {
+  const ofEngine = turns.get(engine) ?? new Map<string, Promise<void>>();
+  turns.set(engine, ofEngine);
+  const name = Buffer.from(key).toString('latin1');
+  const before = ofEngine.get(name);
+  let resolveTurn = NO_TURN;
+  const turn = new Promise<void>((resolve) => {
+    resolveTurn = resolve;
+  });
+  ofEngine.set(name, turn);
   await before;
-  return endTurn;
+  return () => {
+    resolveTurn();
+    if (ofEngine.get(name) === turn) ofEngine.delete(name);
+  };
 }
 
 async function backOff(attempt: number): Promise<void> {
@@ -144,6 +156,17 @@ class Run implements Transaction {
 
   delete(key: Key): void {
     this.#writes = this.#writes.set(key, null);
+  }
+
+  get checks(): readonly Check[] {
+    return this.#checks;
+  }
+
+  /** What the run wrote first, or only read: those who lose over the same key wait for each other. */
+  get contestedKey(): Key | null {
+    for (const { key } of this.#writes.items()) return key;
+    for (const check of this.#checks) return 'empty' in check ? check.empty.from : check.key;
+    return null;
   }
 
   get isReadOnly(): boolean {

@@ -25,6 +25,8 @@ export interface DatabaseOptions {
 }
 
 const CONNECT_LIMIT_MS = 5_000;
+/** A statement that is not answered by then has lost its connection, and the connection is closed. */
+const ANSWER_LIMIT_MS = 60_000;
 const CONNECTION_COUNT_MAX = 4;
 
 /**
@@ -40,11 +42,12 @@ export class Connection {
     this.#client = client;
   }
 
-  static async open(url: string): Promise<Connection> {
+  static async open(url: string, answerLimitMs: number = ANSWER_LIMIT_MS): Promise<Connection> {
     const client = new pg.Client({
       connectionString: url,
       pipeline: true,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      query_timeout: answerLimitMs,
       keepAlive: true,
       application_name: 'larimar',
     } as pg.ClientConfig);
@@ -121,8 +124,8 @@ export class Database {
   }
 
   /** A connection of the caller's own, for a transaction or to listen; the caller closes it. */
-  async connect(): Promise<Connection> {
-    return Connection.open(this.url);
+  async connect(answerLimitMs?: number): Promise<Connection> {
+    return Connection.open(this.url, answerLimitMs);
   }
 
   /** One statement that stands alone, on the connection with the least to do. */

@@ -3,6 +3,7 @@
  * that CockroachDB and YugabyteDB understand as well. A later release adds its steps at the end of STEPS; a step may be
  * run again by a node that was cut off or came second, so each says IF NOT EXISTS.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, type Database, isContended, sqlStateOf } from './database.ts';
 
@@ -19,7 +20,7 @@ const STEPS: readonly (readonly string[])[] = [
        head bytea NOT NULL, digest bytea NOT NULL, tail bytea NOT NULL,
        version bigint NOT NULL, value bytea NOT NULL, session bigint NOT NULL, PRIMARY KEY (head, digest))`,
     `CREATE TABLE IF NOT EXISTS larimar_sessions (
-       id bigint NOT NULL PRIMARY KEY, slot bigint NOT NULL UNIQUE, fence bigint NOT NULL, last_group bigint NOT NULL,
+       id bigint NOT NULL PRIMARY KEY, slot bigint UNIQUE, fence bigint NOT NULL, last_group bigint NOT NULL,
        renewed_at timestamptz NOT NULL)`,
     `CREATE UNLOGGED TABLE IF NOT EXISTS larimar_volatile_groups (
        session bigint NOT NULL PRIMARY KEY, last_group bigint NOT NULL)`,
@@ -34,7 +35,6 @@ const STEPS: readonly (readonly string[])[] = [
   ],
 ];
 
-/** The tables of the last two lines of a step, and all before it. */
 export const SCHEMA_VERSION = STEPS.length;
 
 const SETTINGS_TABLE =
@@ -48,13 +48,15 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError';
 }
 
-/** Brings the tables up to this release. */
-export async function prepareSchema(database: Database): Promise<void> {
+/** Brings the tables up to this release; resolves with the name that this store has had since its tables were made. */
+export async function prepareSchema(database: Database): Promise<{ storeId: string }> {
   const connection = await database.connect();
   try {
     await persist(() => connection.query({ text: SETTINGS_TABLE }));
     await connection.query({
-      text: `INSERT INTO larimar_settings (name, value) VALUES ('schema', '0') ON CONFLICT (name) DO NOTHING`,
+      text: `INSERT INTO larimar_settings (name, value) VALUES ('schema', '0'), ('last_session', '0'), ('store', $1)
+             ON CONFLICT (name) DO NOTHING`,
+      values: [randomUUID()],
     });
     for (let version = await schemaVersion(connection); version < STEPS.length; version++) {
       for (const text of STEPS[version] as readonly string[]) await persist(() => connection.query({ text }));
@@ -64,19 +66,23 @@ export async function prepareSchema(database: Database): Promise<void> {
       });
     }
     const found = await schemaVersion(connection);
+    const storeId = await setting(connection, 'store');
     if (found > SCHEMA_VERSION) {
       throw new SchemaError(
         `the database is of a later release (schema ${found}, this one knows ${SCHEMA_VERSION}): run that release`,
       );
     }
+    return { storeId };
   } finally {
     await connection.close();
   }
 }
 
-async function schemaVersion(connection: Connection): Promise<number> {
-  const [row] = await connection.query({ text: `SELECT value FROM larimar_settings WHERE name = 'schema'` });
-  return Number(row?.[0]);
+const schemaVersion = async (connection: Connection): Promise<number> => Number(await setting(connection, 'schema'));
+
+async function setting(connection: Connection, name: string): Promise<string> {
+  const [row] = await connection.query({ text: 'SELECT value FROM larimar_settings WHERE name = $1', values: [name] });
+  return row?.[0] as string;
 }
 
 /** What two nodes that make the same table at once may run into: a duplicate of the table, its type or its index. */

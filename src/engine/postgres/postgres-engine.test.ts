@@ -1,0 +1,334 @@
+/** What only an engine with many nodes must do: races between them, nodes given up for dead, answers that were lost. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { freshDatabase, startPostgresServer } from '../../../test/harness/postgres.ts';
+import { Random } from '../../../test/harness/random.ts';
+import { TcpProxy } from '../../../test/harness/tcp-proxy.ts';
+import { until } from '../../../test/harness/until.ts';
+import { missingTool } from '../../../test/packages.ts';
+import { Database } from '../../postgres/database.ts';
+import { prepareSchema, SCHEMA_VERSION, SchemaError } from '../../postgres/schema.ts';
+import { bytes, everything, text, volatile } from '../contract.ts';
+import { type Engine, EngineUnavailable } from '../engine.ts';
+import { transact } from '../transact.ts';
+import { openPostgresEngine, type PostgresEngine } from './postgres-engine.ts';
+
+const skip = missingTool('postgres');
+
+async function withNodes(count: number, run: (nodes: PostgresEngine[], url: string) => Promise<void>): Promise<void> {
+  const { url, drop } = await freshDatabase();
+  const nodes: PostgresEngine[] = [];
+  try {
+    for (let node = 0; node < count; node++) nodes.push(await openPostgresEngine({ url }));
+    await run(nodes, url);
+  } finally {
+    await Promise.all(nodes.map((node) => node.close()));
+    await drop();
+  }
+}
+
+const increment = (engine: Engine, name: string): Promise<number> =>
+  transact(engine, async (tx) => {
+    const current = await tx.get(bytes(name));
+    const next = Number(current === null ? 0 : text(current)) + 1;
+    tx.put(bytes(name), bytes(String(next)));
+    return next;
+  });
+
+async function valueOf(engine: Engine, name: string): Promise<string | null> {
+  const view = engine.snapshot();
+  try {
+    const [entry] = await view.get([bytes(name)]);
+    return entry === null || entry === undefined ? null : text(entry.value);
+  } finally {
+    view.close();
+  }
+}
+
+const put = (engine: Engine, key: Uint8Array, value: string) =>
+  engine.commit({ checks: [], puts: [{ key, value: bytes(value) }], deletes: [] });
+
+/** As if a node had not renewed its session for a minute. */
+async function lapse(url: string, { slot }: { slot: number }): Promise<void> {
+  const database = new Database({ url });
+  await database.query({
+    text: `UPDATE larimar_sessions SET renewed_at = now() - interval '1 minute' WHERE slot = ${slot}`,
+  });
+  await database.close();
+}
+
+describe('several nodes on one database', { skip }, () => {
+  test('increments from three nodes at once end exact, and no result is given twice', () =>
+    withNodes(3, async (nodes) => {
+      const results = await Promise.all(
+        nodes.flatMap((node) => Array.from({ length: 20 }, () => increment(node, 'n'))),
+      );
+      assert.deepEqual(
+        results.toSorted((a, b) => a - b),
+        Array.from({ length: 60 }, (_, index) => index + 1),
+      );
+      for (const node of nodes) assert.equal(await valueOf(node, 'n'), '60');
+    }));
+
+  test('one of many creators on three nodes wins, round after round', () =>
+    withNodes(3, async (nodes) => {
+      for (let round = 0; round < 20; round++) {
+        const key = bytes(`round ${round}`);
+        const outcomes = await Promise.all(
+          nodes.flatMap((node, index) =>
+            Array.from({ length: 8 }, (_, turn) =>
+              node.commit({
+                checks: [{ key, version: null }],
+                puts: [{ key, value: bytes(`${index}.${turn}`) }],
+                deletes: [],
+              }),
+            ),
+          ),
+        );
+        assert.equal(outcomes.filter((outcome) => outcome === 'committed').length, 1);
+      }
+    }));
+
+  test('what one node committed every other reads at once', () =>
+    withNodes(3, async (nodes) => {
+      for (let round = 0; round < 30; round++) {
+        const writer = nodes[round % 3] as PostgresEngine;
+        await put(writer, bytes('a'), `${round}`);
+        for (const node of nodes) assert.equal(await valueOf(node, 'a'), `${round}`);
+      }
+    }));
+
+  test('no two nodes both go through when each has read what the other writes', () =>
+    withNodes(2, async (nodes) => {
+      for (let round = 0; round < 20; round++) {
+        const [x, y] = [bytes(`x${round}`), bytes(`y${round}`)];
+        const take = (node: Engine, own: Uint8Array) =>
+          transact(node, async (tx) => {
+            const taken = await tx.getMany([x, y]);
+            if (taken.some((value) => value !== null)) return false;
+            tx.put(own, bytes('taken'));
+            return true;
+          });
+        const results = await Promise.all([take(nodes[0] as Engine, x), take(nodes[1] as Engine, y)]);
+        assert.equal(results.filter(Boolean).length, 1);
+      }
+    }));
+
+  test('sums stay what they are under random transfers, and every reader sees them whole', async (t) => {
+    const random = new Random();
+    t.diagnostic(`LARIMAR_SEED=${random.seed}`);
+    const accounts = Array.from({ length: 6 }, (_, index) => bytes(`account ${index}`));
+    await withNodes(3, async (nodes) => {
+      await (nodes[0] as Engine).commit({
+        checks: [],
+        puts: accounts.map((key) => ({ key, value: bytes('100') })),
+        deletes: [],
+      });
+      const refused = new Error('not enough');
+      const transfer = (node: Engine) =>
+        transact(node, async (tx) => {
+          const [from, to] = [random.pick(accounts), random.pick(accounts)];
+          const amount = 1 + random.below(80);
+          const [has, had] = (await tx.getMany([from, to])).map((value) => Number(text(value as Uint8Array)));
+          if ((has as number) < amount) throw refused;
+          if (from === to) return;
+          tx.put(from, bytes(String((has as number) - amount)));
+          tx.put(to, bytes(String((had as number) + amount)));
+        }).catch((error: unknown) => {
+          if (error !== refused) throw error;
+        });
+      const check = async (node: Engine): Promise<void> => {
+        const view = node.snapshot();
+        const entries = await view.range(everything, { limit: 99 });
+        view.close();
+        assert.equal(
+          entries.reduce((sum, entry) => sum + Number(text(entry.value)), 0),
+          600,
+        );
+      };
+      for (let round = 0; round < 15; round++) {
+        await Promise.all(
+          nodes.flatMap((node) => [...Array.from({ length: 6 }, () => transfer(node)), check(node), check(node)]),
+        );
+      }
+    });
+  });
+
+  test('two nodes claim different records, and what a node that left had claimed is free again', () =>
+    withNodes(2, async (nodes, url) => {
+      const [a, b] = nodes as [PostgresEngine, PostgresEngine];
+      for (let index = 0; index < 40; index++) await put(a, bytes(`m${String(index).padStart(2, '0')}`), '');
+      const third = await openPostgresEngine({ url });
+      assert.equal((await third.claim(everything, 10)).entries.length, 10);
+      const claims = await Promise.all([a.claim(everything, 12), b.claim(everything, 12), a.claim(everything, 3)]);
+      const names = claims.flatMap((claim) => claim.entries.map((entry) => text(entry.key)));
+      assert.equal(new Set(names).size, 27);
+      await third.close();
+      assert.equal((await b.claim(everything, 99)).entries.length, 13);
+    }));
+
+  test('ten nodes that start at once on an empty database make its tables once, and each gets its own slot', async () => {
+    const { url, drop } = await freshDatabase();
+    const nodes = await Promise.all(Array.from({ length: 10 }, () => openPostgresEngine({ url })));
+    assert.equal(new Set(nodes.map((node) => node.slot())).size, 10);
+    assert.equal(new Set(nodes.map((node) => node.storeId)).size, 1);
+    assert.equal(await nodes[0]?.otherNodes(), 9);
+    await Promise.all(nodes.map((node, index) => put(node, bytes(`k${index}`), '')));
+    await Promise.all(nodes.map((node) => node.close()));
+    await drop();
+  });
+
+  test('a database of a later release is refused', async () => {
+    const { url, drop } = await freshDatabase();
+    const database = new Database({ url });
+    await prepareSchema(database);
+    await database.query({
+      text: `UPDATE larimar_settings SET value = '${SCHEMA_VERSION + 1}' WHERE name = 'schema'`,
+    });
+    await assert.rejects(openPostgresEngine({ url }), SchemaError);
+    await database.close();
+    await drop();
+  });
+
+  test('the volatile records and claims of a dead node are removed, those of the living stay', () =>
+    withNodes(2, async (nodes, url) => {
+      const [dead, living] = nodes as [PostgresEngine, PostgresEngine];
+      await put(dead, volatile('dead'), '1');
+      await put(living, volatile('living'), '1');
+      await put(living, bytes('record'), '1');
+      assert.equal((await dead.claim(everything, 9)).entries.length, 1);
+      await lapse(url, { slot: dead.slot() });
+      await living.beat();
+      const view = living.snapshot();
+      const names = (await view.range(everything, { limit: 9 })).map((entry) => text(entry.key.subarray(1)));
+      view.close();
+      assert.deepEqual(names, ['ecord', 'living']);
+      assert.equal((await living.claim(everything, 9)).entries.length, 1);
+    }));
+
+  test('a node that was given up for dead and comes back goes on under a new session', () =>
+    withNodes(2, async (nodes, url) => {
+      const [paused, living] = nodes as [PostgresEngine, PostgresEngine];
+      await put(paused, volatile('claim'), 'mine');
+      const view = paused.tip();
+      const [claim] = await view.get([volatile('claim')]);
+      view.close();
+      await lapse(url, { slot: paused.slot() });
+      await living.beat();
+      const rested = await paused.commit({
+        checks: [{ key: volatile('claim'), version: claim?.version ?? null }],
+        puts: [{ key: bytes('fenced work'), value: bytes('') }],
+        deletes: [],
+      });
+      assert.equal(rested, 'conflict');
+      assert.equal(await put(paused, bytes('a'), 'again'), 'committed');
+      assert.equal(await valueOf(living, 'a'), 'again');
+      assert.equal(await valueOf(living, 'fenced work'), null);
+      assert.notEqual(paused.slot(), living.slot());
+    }));
+
+  test('the node of a slot that lapsed does not share it with the one that took it', () =>
+    withNodes(1, async ([paused], url) => {
+      await lapse(url, { slot: 0 });
+      const next = await openPostgresEngine({ url });
+      try {
+        await next.beat();
+        await put(paused as PostgresEngine, bytes('a'), '1');
+        const later = await openPostgresEngine({ url });
+        const slots = [paused, next, later].map((node) => node?.slot());
+        assert.equal(new Set(slots).size, 3, slots.join());
+        await later.close();
+      } finally {
+        await next.close();
+      }
+    }));
+});
+
+describe('a database that cannot always be reached', { skip }, () => {
+  /** A node behind a proxy whose commits lose their connection now and then; another looks on undisturbed. */
+  async function withBrokenPath(
+    run: (node: PostgresEngine, proxy: TcpProxy, onlooker: PostgresEngine) => Promise<void>,
+  ) {
+    const { url, drop } = await freshDatabase();
+    const { hostname, port } = new URL(url);
+    const proxy = await TcpProxy.open({ host: hostname, port: Number(port) });
+    const onlooker = await openPostgresEngine({ url });
+    const node = await openPostgresEngine({ url: proxy.through(url) });
+    try {
+      await run(node, proxy, onlooker);
+    } finally {
+      proxy.breaks = {};
+      await node.close();
+      await onlooker.close();
+      await proxy.close();
+      await drop();
+    }
+  }
+
+  for (const [what, side] of [
+    ['answers that are lost after the database has committed', 'beforeAnswer'],
+    ['groups that are lost before they reach the database', 'beforeRequest'],
+  ] as const) {
+    test(`${what} lead to no double effect and no loss`, async (t) => {
+      const random = new Random();
+      t.diagnostic(`LARIMAR_SEED=${random.seed}`);
+      await withBrokenPath(async (node, proxy, onlooker) => {
+        let brokenCount = 0;
+        const isCommit = (sent: Buffer): boolean =>
+          side === 'beforeRequest'
+            ? sent.includes('larimar_') || sent.includes('check durable')
+            : sent.includes('COMMIT');
+        proxy.breaks = {
+          [side]: (sent: Buffer) => {
+            const breaks = isCommit(sent) && random.chance(0.3);
+            if (breaks) brokenCount++;
+            return breaks;
+          },
+        };
+        let doneCount = 0;
+        const worker = async (): Promise<void> => {
+          for (let done = 0; done < 15; ) {
+            try {
+              await increment(node, 'n');
+              done++;
+              doneCount++;
+            } catch (error) {
+              // A read that lost its connection: nothing was sent, so the client asks again.
+              if (!(error instanceof EngineUnavailable)) throw error;
+            }
+          }
+        };
+        await Promise.all(Array.from({ length: 6 }, worker));
+        assert.ok(brokenCount > 3, `${brokenCount} breaks`);
+        assert.equal(doneCount, 90);
+        assert.equal(await valueOf(onlooker, 'n'), '90');
+      });
+    });
+  }
+
+  test('commits wait for a database that restarts, and are refused once it stays away', async () => {
+    const server = await startPostgresServer();
+    const { url } = await freshDatabase(server.url);
+    const node = await openPostgresEngine({ url });
+    try {
+      await put(node, bytes('a'), '1');
+      await server.stop('immediate');
+      const waiting = put(node, bytes('a'), '2');
+      await server.start();
+      assert.equal(await waiting, 'committed');
+      assert.equal(await valueOf(node, 'a'), '2');
+      await server.stop('fast');
+      await assert.rejects(put(node, bytes('a'), '3'), EngineUnavailable);
+      await assert.rejects(put(node, bytes('a'), '4'), EngineUnavailable);
+      await assert.rejects(valueOf(node, 'a'), EngineUnavailable);
+      await server.start();
+      await until({ what: 'the node takes commits again', limitSeconds: 30 }, () =>
+        put(node, bytes('a'), '5').catch(() => null),
+      );
+      assert.equal(await valueOf(node, 'a'), '5');
+    } finally {
+      await node.close();
+      await server.remove();
+    }
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * What a reader sees: one state of the database, and for a Tip the commits that this node has accepted and that state
+ * does not hold yet, laid over it. Which of them it holds, the state itself says (the last group of this session).
+ */
+import { compareBytes } from '../../base/bytes.ts';
+import type { Entry, Key, KeyRange, RangeOptions, Tip } from '../engine.ts';
+import type { Change, Changes, Pending } from './pending.ts';
+import type { Reading } from './reading.ts';
+
+export class View implements Tip {
+  readonly #join: () => Reading;
+  /** What a Tip lays over the state, as of its first read. */
+  readonly #accepted: () => Changes;
+  #opened: { readonly reading: Reading; readonly changes: Changes } | null = null;
+  readonly #restsOn = new Set<Pending>();
+  #closed = false;
+
+  constructor(join: () => Reading, accepted: () => Changes) {
+    this.#join = join;
+    this.#accepted = accepted;
+  }
+
+  async get(keys: readonly Key[]): Promise<(Entry | null)[]> {
+    const { reading, changes } = this.#open();
+    const entries = await reading.get(keys);
+    if (changes.size === 0) return entries;
+    const lastGroup = await reading.lastGroup();
+    return Promise.all(
+      entries.map(async (entry, index) => {
+        const change = await this.#valid(changes.get(keys[index] as Key) ?? null, lastGroup);
+        return change === null ? entry : change.entry;
+      }),
+    );
+  }
+
+  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+    const { reading, changes } = this.#open();
+    if (limit <= 0 || compareBytes(range.from, range.to) >= 0) return [];
+    if (changes.size === 0) return reading.range(range, { limit, reverse });
+    const lastGroup = await reading.lastGroup();
+    const over: { key: Key; value: Change }[] = [];
+    for (const { key, value } of changes.items({ ...range, reverse })) {
+      const valid = await this.#valid(value, lastGroup);
+      if (valid !== null) over.push({ key, value: valid });
+    }
+    // Each change hides at most one entry of the state.
+    const state = await reading.range(range, { limit: limit + over.length, reverse });
+    const merged = layOver(state, over, reverse);
+    return merged.slice(0, Math.min(limit, merged.length));
+  }
+
+  async settled(): Promise<boolean> {
+    if (this.#restsOn.size === 0) return true;
+    await Promise.all([...this.#restsOn].map((pending) => pending.outcome));
+    // The rest of what was read may have changed before they took effect.
+    return false;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#opened?.reading.leave();
+  }
+
+  #open(): { reading: Reading; changes: Changes } {
+    if (this.#closed) throw new Error('this view is closed');
+    if (this.#opened === null) {
+      const changes = this.#accepted();
+      this.#opened = { reading: this.#join(), changes };
+    }
+    return this.#opened;
+  }
+
+  /** The change that lies over the state; null: the state itself counts. One that may well fail is waited for. */
+  async #valid(change: Change | null, lastGroup: number): Promise<Change | null> {
+    for (let valid = change; valid !== null; valid = valid.under) {
+      if (isHeld(valid, lastGroup)) return null;
+      if (!valid.by.isLikely && (await valid.by.outcome) === 'conflict') continue;
+      this.#restsOn.add(valid.by);
+      return valid;
+    }
+    return null;
+  }
+}
+
+/** Whether the state that holds this group holds the change. */
+const isHeld = ({ by }: Change, lastGroup: number): boolean => by.group !== null && by.group <= lastGroup;
+
+function layOver(state: readonly Entry[], over: readonly { key: Key; value: Change }[], reverse: boolean): Entry[] {
+  const merged: Entry[] = [];
+  let at = 0;
+  for (const { key, value } of over) {
+    for (; at < state.length; at++) {
+      const order = compareBytes((state[at] as Entry).key, key);
+      if (reverse ? order <= 0 : order >= 0) break;
+      merged.push(state[at] as Entry);
+    }
+    const hidden = state[at];
+    if (hidden !== undefined && compareBytes(hidden.key, key) === 0) at++;
+    if (value.entry !== null) merged.push(value.entry);
+  }
+  for (; at < state.length; at++) merged.push(state[at] as Entry);
+  return merged;
+}

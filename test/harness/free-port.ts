@@ -1,0 +1,29 @@
+/** Ports for programs that cannot say which one they took, or that must get the same one again after a restart. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Below what Linux and others give to outgoing connections: nobody gets it while its owner is down. */
+const PORT_MIN = 20_000;
+const PORT_COUNT = 12_000;
+const ATTEMPTS_MAX = 100;
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
+}
+
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const port = PORT_MIN + Math.floor(Math.random() * PORT_COUNT);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`none of ${ATTEMPTS_MAX} ports tried is free`);
+}
