@@ -12,7 +12,7 @@ import { Group } from './group.ts';
 import { type Changes, foresee, NO_CHANGES, Pending, withChangesOf, withoutChangesOf } from './pending.ts';
 import type { RecentVersions } from './recent-versions.ts';
 import { beginSession, fenceSession, leaving, type Session } from './session.ts';
-import { BEGIN_COMMITTING, COMMIT, checkAndMark, type GroupMark, remove, TUNING, upsert } from './statements.ts';
+import { BEGIN_COMMITTING, COMMIT, checkAndMark, type GroupMark, remove, tune, upsert } from './statements.ts';
 
 /** A group that is not answered by then has lost its connection. */
 const ANSWER_LIMIT_MS = 15_000;
@@ -218,7 +218,7 @@ export class CommitLane {
       let connection: Connection | null = null;
       try {
         connection = await this.#database.connect(ANSWER_LIMIT_MS);
-        for (const statement of TUNING) await connection.query(statement).catch(() => {});
+        await tune(connection);
         const lastGroup = await this.#takeUpSession(connection);
         this.#connection = connection;
         this.#refusal = null;

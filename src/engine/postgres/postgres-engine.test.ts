@@ -154,6 +154,63 @@ describe('several nodes on one database', { skip }, () => {
     });
   });
 
+  test('a refusal that rests on a commit which another node has made void is not given', () =>
+    withNodes(2, async (nodes) => {
+      const [a, b] = nodes as [PostgresEngine, PostgresEngine];
+      await put(a, bytes('k'), '1');
+      const view = a.tip();
+      const [stale] = await view.get([bytes('k')]);
+      view.close();
+      await put(b, bytes('k'), '2');
+      const voided = a.commit({
+        checks: [{ key: bytes('k'), version: stale?.version ?? null }],
+        puts: [{ key: bytes('flag'), value: bytes('set') }],
+        deletes: [],
+      });
+      const sawFlag: boolean[] = [];
+      const result = transact(a, async (tx) => {
+        const flag = await tx.get(bytes('flag'));
+        sawFlag.push(flag !== null);
+        if (flag !== null) throw new Error('the flag is set');
+        return 'no flag';
+      });
+      assert.equal(await voided, 'conflict');
+      assert.equal(await result, 'no flag');
+      assert.deepEqual(sawFlag, [true, false]);
+    }));
+
+  test('keys that differ only far behind the length that an index takes stand apart and in order', () =>
+    withNodes(1, async ([node]) => {
+      const engine = node as PostgresEngine;
+      const names = ['', 'a', 'b', `b${'x'.repeat(1_500)}`, 'c', 'ca'];
+      const keys = names.map((name) => Buffer.from(`B${'k'.repeat(1_999)}${name}`));
+      await engine.commit({
+        checks: keys.map((key) => ({ key, version: null })),
+        puts: keys.toReversed().map((key) => ({ key, value: key.subarray(2_000) })),
+        deletes: [],
+      });
+      const read = async (from: Uint8Array, to: Uint8Array, limit: number, reverse: boolean): Promise<string[]> => {
+        const view = engine.snapshot();
+        const entries = await view.range({ from, to }, { limit, reverse });
+        view.close();
+        return entries.map((entry) => text(entry.value));
+      };
+      const end = Buffer.from('C');
+      for (let limit = 1; limit <= names.length; limit++) {
+        assert.deepEqual(await read(bytes('B'), end, limit, false), names.slice(0, limit));
+        assert.deepEqual(await read(bytes('B'), end, limit, true), names.toReversed().slice(0, limit));
+      }
+      for (const [index, key] of keys.entries()) {
+        assert.deepEqual(await read(key, end, 9, false), names.slice(index));
+        assert.deepEqual(await read(bytes('B'), key, 9, false), names.slice(0, index));
+      }
+      const gap = { from: Buffer.concat([keys[1] as Buffer, Buffer.of(0)]), to: keys[2] as Buffer };
+      const inGap = [{ empty: gap }];
+      assert.equal(await engine.commit({ checks: inGap, puts: [], deletes: [] }), 'committed');
+      await put(engine, Buffer.concat([keys[1] as Buffer, bytes('!')]), '');
+      assert.equal(await engine.commit({ checks: inGap, puts: [], deletes: [] }), 'conflict');
+    }));
+
   test('two nodes claim different records, and what a node that left had claimed is free again', () =>
     withNodes(2, async (nodes, url) => {
       const [a, b] = nodes as [PostgresEngine, PostgresEngine];

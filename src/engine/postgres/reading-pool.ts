@@ -3,7 +3,7 @@ import type { Connection, Database } from '../../postgres/database.ts';
 import { EngineUnavailable } from '../engine.ts';
 import { Reading, type ReadingSource } from './reading.ts';
 import type { RecentVersions } from './recent-versions.ts';
-import { TUNING } from './statements.ts';
+import { tune } from './statements.ts';
 
 /** Readings under way at once; while all are busy, views gather in the next one. */
 export const READING_COUNT_MAX = 6;
@@ -64,7 +64,7 @@ export class ReadingPool implements ReadingSource {
     this.#count++;
     try {
       const connection = await this.#database.connect(ANSWER_LIMIT_MS);
-      for (const statement of TUNING) await connection.query(statement).catch(() => {});
+      await tune(connection);
       return connection;
     } catch (error) {
       this.#count--;

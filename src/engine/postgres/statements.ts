@@ -3,7 +3,7 @@
  * side by side, one data-modifying statement per table at a time, no procedures, no locks by name.
  */
 import { bigint, bigintArray, byteaArray } from '../../postgres/binary.ts';
-import type { Statement } from '../../postgres/database.ts';
+import type { Connection, Statement } from '../../postgres/database.ts';
 import type { Entry, Key, KeyRange, Version } from '../engine.ts';
 import { columnsOf, type KeyColumns, type Stretch, type Table } from './keys.ts';
 import type { Session } from './session.ts';
@@ -17,7 +17,7 @@ export const COMMIT: Statement = { text: 'COMMIT' };
  * tables may be new and unknown to the planner; a table read whole would also be locked whole for serializability. A
  * node whose machine vanished must not hold its connections for hours.
  */
-export const TUNING: readonly Statement[] = [
+const TUNING: readonly Statement[] = [
   { text: 'SET enable_seqscan = off' },
   { text: 'SET enable_bitmapscan = off' },
   { text: 'SET enable_hashjoin = off' },
@@ -27,6 +27,11 @@ export const TUNING: readonly Statement[] = [
   { text: 'SET tcp_keepalives_count = 3' },
   { text: `SET idle_in_transaction_session_timeout = '5min'` },
 ];
+
+/** What the database does not know, it refuses, and nothing is lost. */
+export async function tune(connection: Connection): Promise<void> {
+  await Promise.all(TUNING.map((statement) => connection.query(statement).catch(() => {})));
+}
 
 const heads = (keys: readonly KeyColumns[]): Buffer => byteaArray(keys.map(({ head }) => head));
 const digests = (keys: readonly KeyColumns[]): Buffer => byteaArray(keys.map(({ digest }) => digest));
