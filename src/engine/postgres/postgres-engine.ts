@@ -18,9 +18,11 @@ import { View } from './view.ts';
 
 /** How often a node shows that it lives, looks for the dead and asks for the time. */
 const BEAT_MS = 3_000;
+/** Beats and claims; groups and readings have connections of their own. */
+const STATEMENT_CONNECTIONS_MAX = 2;
 
 export async function openPostgresEngine({ url }: { url: string }): Promise<PostgresEngine> {
-  const database = new Database({ url });
+  const database = new Database({ url, connectionCountMax: STATEMENT_CONNECTIONS_MAX });
   let lane: CommitLane | null = null;
   try {
     const { storeId } = await prepareSchema(database);
