@@ -1,36 +1,41 @@
 /**
- * The composition root: the only file that knows concrete engines and content stores. Opens a store, puts the services
- * on it and the doors before them. Also what a program imports to run a server in its own process.
+ * The composition root: it alone, with shared-store.ts, knows concrete engines, content stores and signals. Opens a
+ * store, puts the services on it and the doors before them. Also what a program imports to run a server in its own process.
  */
 import { join } from 'node:path';
-import type { Account } from './auth/identity.ts';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type AccountSetting, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, makeAccounts } from './config/accounts.ts';
 import type { LogMode } from './config/config.ts';
-import { type DataLock, lockData } from './config/data-lock.ts';
-import type { ContentStore } from './content/content.ts';
+import { reachable, renderConnectionString } from './config/connection-string.ts';
+import { lockData } from './config/data-lock.ts';
+import { Endings } from './config/endings.ts';
+import { chooseStore, type StoreOptions, type StoreSetting } from './config/store-setting.ts';
 import { openFilesContent } from './content/files/files-content.ts';
 import { openMemoryContent } from './content/memory/memory-content.ts';
-import type { Engine } from './engine/engine.ts';
 import { openLmdbEngine } from './engine/lmdb/lmdb-engine.ts';
 import { openMemoryEngine } from './engine/memory/memory-engine.ts';
+import { openAdminServer } from './http/admin/admin-server.ts';
+import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
-import { type Log, openLog } from './http/log.ts';
+import { openLog } from './http/log.ts';
 import { openHttpServer } from './http/server.ts';
 import { openStorage } from './service/open-storage.ts';
+import type { StoreParts, WaitOptions } from './shared-store.ts';
+import { openLocalSignals } from './signals/local/local-signals.ts';
 
 export type { Clock } from './base/clock.ts';
 export { ManualClock } from './base/clock.ts';
 export type { AccountSetting } from './config/accounts.ts';
+export type { StoreOptions } from './config/store-setting.ts';
 
-export interface ServerOptions {
-  /** The folder to store in; without it, `memory` must be true. */
-  readonly data?: string;
-  /** Store nothing on disk. */
-  readonly memory?: boolean;
+/** A data folder, `memory: true`, or the URL of a database as `engine`: one of them must be given. */
+export interface ServerOptions extends StoreOptions, WaitOptions {
   readonly host?: string;
   /** 0, the default here: any that is free. */
   readonly blobPort?: number;
+  /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
+  readonly adminPort?: number | null;
   /** Beside the development account. Keys in Base64. */
   readonly accounts?: readonly AccountSetting[];
   /** Serve the development account, whose key is public, to other machines too. */
@@ -38,7 +43,7 @@ export interface ServerOptions {
   /** PEM. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly log?: LogMode;
-  /** Judges leases and signatures; a test may hand in one that it moves. */
+  /** Judges leases and signatures; a test may hand in one that it moves. Without it: the database's, else the system's. */
   readonly clock?: Clock;
 }
 
@@ -46,140 +51,130 @@ export interface RunningServer {
   /** Each with the first account's name in its path, as connection strings want them. */
   readonly endpoints: { readonly blob: string };
   /** Without an account: `http://127.0.0.1:10000`. */
-  readonly origins: { readonly blob: string };
+  readonly origins: { readonly blob: string; readonly admin: string | null };
   /** The names of all accounts, the development account first. */
   readonly accounts: readonly string[];
   /** For the first account given, else for the development account. */
   readonly connectionString: string;
   /** The same for any account. */
   connectionStringFor(account: string, key: string): string;
-  /** Answers the requests under way, then lets go of the data. */
-  close(): Promise<void>;
+  /**
+   * No longer ready from this moment on. Goes on serving for `drainSeconds` (0, when absent), then answers the requests
+   * under way and lets go of the data.
+   */
+  close(options?: { readonly drainSeconds?: number }): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const clock = options.clock ?? systemClock;
-  const log = openLog({ mode: options.log ?? 'silent', sink: process.stdout });
   const settings = options.accounts ?? [];
   const accounts = makeAccounts(settings, { allowDevelopmentAccount: options.allowDevelopmentAccount ?? false });
-  const store = await openStore(options);
+  const setting = chooseStore(options);
+  const endings = new Endings();
+  const log = openLog({ mode: options.log ?? 'silent', sink: process.stdout });
+  endings.add(async () => log.flush());
+  const readiness = new Readiness({ log });
+  const at = { host: options.host ?? '127.0.0.1', ...(options.tls === undefined ? {} : { tls: options.tls }) };
   try {
-    return await serveOn(store, { options, clock, log, accounts, settings });
+    await claimPlace(setting, { looksOnly: false }, endings);
+    const { adminPort = null } = options;
+    // Open before the store is: a server that waits for its database is alive, though not ready.
+    const admin = adminPort === null ? null : await openAdminServer({ ...at, port: adminPort, readiness });
+    if (admin !== null) endings.keep(admin);
+    const { engine, content, signals, clock: ofStore, slot, isShared } = await openParts(setting, options, endings);
+    const clock = options.clock ?? ofStore ?? systemClock;
+    const onError = (error: unknown): void => log.error('sweeping failed', error);
+    const services = await openStorage({ engine, content, signals, clock, slot, isShared, onError });
+    endings.keep(services);
+    const door = blobDoor(services.storage);
+    const blob = await openHttpServer({ ...at, door, accounts, clock, port: options.blobPort ?? 0, log });
+    endings.keep(blob);
+    readiness.begin(() => readOnce(engine));
+    const origins = { blob: reachable(blob.origin), admin: admin === null ? null : reachable(admin.origin) };
+    return describeServer({ origins, accounts: [...accounts.keys()], settings }, async (drainSeconds) => {
+      readiness.end();
+      if (drainSeconds > 0) await delay(drainSeconds * 1000);
+      await endings.run();
+    });
   } catch (error) {
-    await store.close();
+    await Promise.allSettled([endings.run()]);
     throw error;
   }
 }
 
-interface Store {
-  readonly engine: Engine;
-  readonly content: ContentStore;
+function describeServer(
+  server: Pick<RunningServer, 'origins' | 'accounts'> & { readonly settings: readonly AccountSetting[] },
+  close: (drainSeconds: number) => Promise<void>,
+): RunningServer {
+  const { origins, accounts } = server;
+  const { name, keys } = server.settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
+  const connectionStringFor = (account: string, key: string): string =>
+    renderConnectionString({ name: account, key, blobEndpoint: `${origins.blob}/${account}` });
+  let closed: Promise<void> | null = null;
+  return {
+    endpoints: { blob: `${origins.blob}/${name}` },
+    origins,
+    accounts,
+    connectionString: connectionStringFor(name, keys[0] as string),
+    connectionStringFor,
+    close: ({ drainSeconds = 0 } = {}) => (closed ??= close(drainSeconds)),
+  };
+}
+
+/** This process's right to a store. A folder's is exclusive, and tells whether its last holder let go of it. */
+async function claimPlace(
+  setting: StoreSetting,
+  { looksOnly }: { looksOnly: boolean },
+  endings: Endings,
+): Promise<{ afterCrash: boolean }> {
+  // What a dead node left in a shared store is found by its age: some of it may stand there at any time.
+  if (setting.kind !== 'folder') return { afterCrash: setting.kind === 'database' };
+  const lock = await lockData(setting.path, { keepsCrashMark: looksOnly });
+  endings.add(() => lock.release());
+  return lock;
+}
+
+/** What it has opened is among the endings, also when it fails half-way. */
+async function openParts(setting: StoreSetting, wait: WaitOptions, endings: Endings): Promise<StoreParts> {
+  const alone = { clock: null, slot: () => null, isShared: false, otherNodes: async () => 0 };
+  switch (setting.kind) {
+    case 'memory': {
+      const engine = endings.keep(openMemoryEngine());
+      const content = endings.keep(openMemoryContent());
+      return { ...alone, engine, content, signals: endings.keep(openLocalSignals()) };
+    }
+    case 'folder': {
+      const engine = endings.keep(await openLmdbEngine({ path: join(setting.path, 'records') }));
+      const content = endings.keep(await openFilesContent({ path: join(setting.path, 'content') }));
+      return { ...alone, engine, content, signals: endings.keep(openLocalSignals()) };
+    }
+    case 'database':
+      return (await import('./shared-store.ts')).openSharedStore(setting, wait, endings);
+  }
+}
+
+export interface Store extends StoreParts {
   /** Whoever used it last did not close it. */
   readonly afterCrash: boolean;
   close(): Promise<void>;
 }
 
 /**
- * The engine and content of a data folder, locked against everybody else; or of nothing but memory. `looksOnly`: a
- * crash of the last user stays on record, for whoever uses the folder next.
+ * A store without a server on it; a folder is locked against everybody else. `looksOnly`: nothing is made where nothing
+ * is, and a crash of the last user stays on record, for whoever uses the folder next.
  */
-export async function openStore(
-  options: Pick<ServerOptions, 'data' | 'memory'> & { readonly looksOnly?: boolean },
-): Promise<Store> {
-  if (options.data !== undefined && options.memory === true) {
-    throw new TypeError('startServer takes a data folder or memory: true, not both');
+export async function openStore(options: StoreOptions & { readonly looksOnly?: boolean }): Promise<Store> {
+  const setting = chooseStore(options);
+  const { looksOnly = false } = options;
+  if (looksOnly && setting.kind === 'database') {
+    await (await import('./shared-store.ts')).refuseEmptyDatabase(setting);
   }
-  if (options.data === undefined) {
-    if (options.memory !== true) throw new TypeError('startServer needs either a data folder or memory: true');
-    return storeOf(openMemoryEngine(), openMemoryContent(), null);
-  }
-  const lock = await lockData(options.data, { keepsCrashMark: options.looksOnly ?? false });
+  const endings = new Endings();
   try {
-    const engine = await openLmdbEngine({ path: join(options.data, 'records') });
-    try {
-      return storeOf(engine, await openFilesContent({ path: join(options.data, 'content') }), lock);
-    } catch (error) {
-      await engine.close();
-      throw error;
-    }
+    const { afterCrash } = await claimPlace(setting, { looksOnly }, endings);
+    const parts = await openParts(setting, {}, endings);
+    return { ...parts, afterCrash, close: () => endings.run() };
   } catch (error) {
-    await lock.release();
+    await Promise.allSettled([endings.run()]);
     throw error;
   }
-}
-
-const storeOf = (engine: Engine, content: ContentStore, lock: DataLock | null): Store => ({
-  engine,
-  content,
-  afterCrash: lock?.afterCrash ?? false,
-  async close() {
-    try {
-      await engine.close();
-      await content.close();
-    } finally {
-      await lock?.release();
-    }
-  },
-});
-
-async function serveOn(
-  store: Store,
-  parts: {
-    options: ServerOptions;
-    clock: Clock;
-    log: Log;
-    accounts: ReadonlyMap<string, Account>;
-    settings: readonly AccountSetting[];
-  },
-): Promise<RunningServer> {
-  const { options, clock, log, accounts, settings } = parts;
-  const { storage, close: closeStorage } = await openStorage({
-    engine: store.engine,
-    content: store.content,
-    clock,
-    onError: (error) => log.error('sweeping failed', error),
-  });
-  const blob = await openHttpServer({
-    door: blobDoor(storage),
-    accounts,
-    clock,
-    host: options.host ?? '127.0.0.1',
-    port: options.blobPort ?? 0,
-    ...(options.tls === undefined ? {} : { tls: options.tls }),
-    log,
-  }).catch(async (error: unknown) => {
-    await closeStorage();
-    throw error;
-  });
-  const { name, keys } = settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
-  const origins = { blob: reachable(blob.origin) };
-  const connectionStringFor = (account: string, key: string): string =>
-    renderConnectionString({ name: account, key, blobEndpoint: `${origins.blob}/${account}` });
-  let closed: Promise<void> | null = null;
-  const close = async (): Promise<void> => {
-    await blob.close();
-    await closeStorage();
-    await store.close();
-    log.flush();
-  };
-  return {
-    endpoints: { blob: `${origins.blob}/${name}` },
-    origins,
-    accounts: [...accounts.keys()],
-    connectionString: connectionStringFor(name, keys[0] as string),
-    connectionStringFor,
-    close: () => (closed ??= close()),
-  };
-}
-
-/** A server that listens everywhere is reached on this machine by its loopback address. */
-const reachable = (origin: string): string =>
-  origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-
-function renderConnectionString(account: { name: string; key: string; blobEndpoint: string }): string {
-  const protocol = account.blobEndpoint.slice(0, account.blobEndpoint.indexOf(':'));
-  return (
-    `DefaultEndpointsProtocol=${protocol};AccountName=${account.name};` +
-    `AccountKey=${account.key};BlobEndpoint=${account.blobEndpoint};`
-  );
 }

@@ -1,29 +1,57 @@
-/** `larimar check`: verifies a data folder that no server is using, and reports in words and by its exit code. */
+/** `larimar check`: verifies a store that no server is using, and reports in words and by its exit code. */
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { makeStore, STORE_OPTIONS } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { OPTIONS, readOptions } from '../config/options.ts';
-import { openStore } from '../main.ts';
+import { readOptions } from '../config/options.ts';
+import { StoreUnreachable } from '../config/store-failure.ts';
+import { describeStore, type StoreSetting, storeOptionsOf } from '../config/store-setting.ts';
+import { openStore, type Store } from '../main.ts';
 import { type CheckReport, checkStore } from '../service/check.ts';
 
 const FINDINGS_SHOWN_MAX = 100;
 
 export async function check(args: readonly string[]): Promise<number> {
-  const { data: given } = readOptions(args, process.env, ['data']);
-  const data = given?.[0] ?? OPTIONS.data.fallback;
-  await access(join(data, 'records')).catch(() => {
-    throw new ConfigError(`${resolve(data)} is no data folder of Larimar. Name one with --data DIR.`);
-  });
-  const store = await openStore({ data, looksOnly: true });
+  const setting = makeStore(readOptions(args, process.env, STORE_OPTIONS));
+  const store = await open(setting);
   try {
+    await refuseOthers(store, setting);
     const report = await checkStore(store, showProgress);
     clearProgress();
-    process.stdout.write(render(data, report));
+    process.stdout.write(render(setting, report));
     return report.findings.length === 0 ? 0 : 1;
   } finally {
     await store.close();
   }
 }
+
+async function open(setting: StoreSetting): Promise<Store> {
+  if (setting.kind === 'folder') {
+    await access(join(setting.path, 'records')).catch(() => {
+      throw new ConfigError(`${resolve(setting.path)} is no data folder of Larimar. Name one with --data DIR.`);
+    });
+  }
+  try {
+    return await openStore({ ...storeOptionsOf(setting), looksOnly: true });
+  } catch (error) {
+    // Exit code 1 would say that the store was read and something is wrong in it.
+    throw error instanceof StoreUnreachable ? new ConfigError(error.message) : error;
+  }
+}
+
+/** A change under way looks like a fault to whoever reads both sides of it at different times. */
+async function refuseOthers(store: Store, setting: StoreSetting): Promise<void> {
+  const count = await store.otherNodes();
+  if (count === 0) return;
+  const nodes = count === 1 ? 'A node is' : `${count} nodes are`;
+  throw new ConfigError(
+    `${nodes} using ${placeOf(setting)}. Stop them first: a store is checked at rest. ` +
+      '(One that was killed counts for another 15 seconds.)',
+  );
+}
+
+const placeOf = (setting: StoreSetting): string =>
+  setting.kind === 'folder' ? resolve(setting.path) : (describeStore(setting)[0]?.[1] ?? '');
 
 function showProgress(recordCount: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${recordCount} records read`);
@@ -40,9 +68,9 @@ function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   ];
 }
 
-function render(data: string, report: CheckReport): string {
+function render(setting: StoreSetting, report: CheckReport): string {
   const lines = [
-    `${resolve(data)}:`,
+    `${placeOf(setting)}:`,
     `  ${report.containers} containers, ${report.blobs} blobs, ${report.stagedBlocks} staged blocks`,
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
     ...leftOvers(report),

@@ -5,7 +5,8 @@ export const renderHelp = (): string => `Larimar: an Azure Storage server that y
 
 Usage
   larimar [serve] [options]     start the server
-  larimar check [--data DIR]    verify a data folder; exit code 0: clean, 1: something is wrong
+  larimar check [--data DIR | --engine postgres://… --content …]
+                                verify a store that no server is using; exit code 0: clean, 1: something is wrong
   larimar --help | --version
 
 Options of serve (each also as an environment variable)
@@ -13,7 +14,13 @@ ${renderOptions(SERVE_OPTIONS)}
 
 Examples
   larimar                                        on 127.0.0.1, in ./larimar-data
-  larimar --memory --blob-port 0                 for a test run
+  larimar --memory --blob-port 0 --admin-port 0  for a test run, on any free ports
   larimar --account team:$(openssl rand -base64 64 | tr -d '\\n') --host 0.0.0.0 --cert tls.crt --key tls.key
+
+Several nodes over one store: the same on each machine, and before them a load balancer that asks /ready
+  export LARIMAR_ENGINE=postgres://larimar:PASSWORD@db.example/larimar
+  export LARIMAR_CONTENT='s3://KEY:SECRET@bucket?endpoint=https://s3.example'    # or postgres: in the database too
+  export LARIMAR_ACCOUNTS=team:KEY
+  larimar --host 0.0.0.0 --drain-seconds 10
 
 Connect any Azure SDK with UseDevelopmentStorage=true, or with the connection string that serve prints.`;

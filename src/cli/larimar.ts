@@ -1,6 +1,11 @@
 #!/usr/bin/env node
-/** The command line: finds the command, runs it, and turns a wrong option into one clear line and exit code 2. */
+/**
+ * The command line: finds the command, runs it, and turns a wrong option into one clear line and exit code 2, a store
+ * that is out of reach into one and exit code 1. Passwords and keys stay out of all of it.
+ */
 import { ConfigError } from '../config/config-error.ts';
+import { StoreUnreachable } from '../config/store-failure.ts';
+import { withoutPasswords } from '../config/store-url.ts';
 import { check } from './check.ts';
 import { renderHelp } from './help.ts';
 import { serve } from './serve.ts';
@@ -17,8 +22,11 @@ async function run(args: readonly string[]): Promise<number> {
       return serve(rest);
     case 'check':
       return check(rest);
-    default:
-      throw new ConfigError(`There is no command "${command}". The commands are: serve, check. See: larimar --help`);
+    default: {
+      // What was meant as a key or a URL must not end up on a screen or in a log.
+      const named = /^[\w-]{1,20}$/.test(command ?? '') ? `no command "${command}"` : 'no such command';
+      throw new ConfigError(`There is ${named}. The commands are: serve, check. See: larimar --help`);
+    }
   }
 }
 
@@ -30,10 +38,12 @@ function print(text: string): number {
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`larimar: ${error instanceof ConfigError ? error.message : describe(error)}\n`);
-  process.exitCode = error instanceof ConfigError ? EXIT_USAGE : 1;
+  const exitCode = error instanceof ConfigError ? EXIT_USAGE : 1;
+  // Nothing that the failure left behind, such as a connection half made, keeps the process.
+  process.stderr.write(`larimar: ${describe(error)}\n`, () => process.exit(exitCode));
 }
 
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (error instanceof ConfigError || error instanceof StoreUnreachable) return error.message;
+  return withoutPasswords(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }

@@ -3,15 +3,20 @@ import { DEVELOPMENT_KEY } from '../config/accounts.ts';
 import { type Config, makeConfig, SERVE_OPTIONS } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { readOptions } from '../config/options.ts';
+import { describeStore, storeOptionsOf } from '../config/store-setting.ts';
 import { type RunningServer, startServer } from '../main.ts';
 import { readVersion } from './version.ts';
+
+/** For how long a database or object store may be out of reach at the start. */
+const WAIT_SECONDS = 60;
 
 export async function serve(args: readonly string[]): Promise<number> {
   const config = await makeConfig(readOptions(args, process.env, SERVE_OPTIONS));
   const version = await readVersion();
+  const signals = new StopSignals();
   const server = await start(config);
   // Whoever reads the announcement may send a signal the next moment.
-  const stopped = untilStopped(server);
+  const stopped = signals.next().then(() => server.close({ drainSeconds: config.drainSeconds }));
   announce(config, server, version);
   await stopped;
   return 0;
@@ -20,13 +25,16 @@ export async function serve(args: readonly string[]): Promise<number> {
 async function start(config: Config): Promise<RunningServer> {
   try {
     return await startServer({
-      ...(config.data === null ? { memory: true } : { data: config.data }),
+      ...storeOptionsOf(config.store),
       host: config.host,
       blobPort: config.blobPort,
+      adminPort: config.adminPort,
       accounts: config.accounts,
       allowDevelopmentAccount: config.allowDevelopmentAccount,
       ...(config.tls === null ? {} : { tls: config.tls }),
       log: config.log,
+      waitSeconds: WAIT_SECONDS,
+      onWaiting: (message) => print(config, { json: [{ event: 'waiting', message }], text: [message] }),
     });
   } catch (error) {
     throw translate(error, config);
@@ -35,16 +43,20 @@ async function start(config: Config): Promise<RunningServer> {
 
 /** What goes wrong on the way to listening is nearly always something the user can set right. */
 function translate(error: unknown, config: Config): unknown {
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  const { code = '', syscall, port } = error as NodeJS.ErrnoException & { port?: number };
   if (/^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) {
     return new ConfigError(`--cert and --key are no matching pair of PEM files (${(error as Error).message}).`);
   }
-  const where = `${config.host}:${config.blobPort}`;
+  const isAdmin = port !== undefined && port === config.adminPort;
+  const where = `${config.host}:${isAdmin ? config.adminPort : config.blobPort}`;
+  const [flag, instead] = isAdmin
+    ? ['--admin-port', '0 picks a free one, off opens none']
+    : ['--blob-port', '0 picks a free one'];
   switch (syscall === 'listen' || syscall === 'getaddrinfo' ? code : '') {
     case 'EADDRINUSE':
-      return new ConfigError(`${where} is in use already. Choose another port with --blob-port (0 picks a free one).`);
+      return new ConfigError(`${where} is in use already. Choose another port with ${flag} (${instead}).`);
     case 'EACCES':
-      return new ConfigError(`${where}: not allowed to listen there. Choose a port above 1023 with --blob-port.`);
+      return new ConfigError(`${where}: not allowed to listen there. Choose a port above 1023 with ${flag}.`);
     case 'EADDRNOTAVAIL':
       return new ConfigError(`${config.host} is not an address of this machine. Set --host to one that is.`);
     case 'ENOTFOUND':
@@ -54,27 +66,35 @@ function translate(error: unknown, config: Config): unknown {
   }
 }
 
+/** All doors are open. Of the lines of JSON the Blob service's is the last. */
 function announce(config: Config, server: RunningServer, version: string): void {
-  if (config.log === 'silent') return;
-  if (config.log === 'json') {
-    const line = { event: 'listening', service: 'blob', url: server.origins.blob };
-    process.stdout.write(`${JSON.stringify(line)}\n`);
-    return;
-  }
-  process.stdout.write(
-    [
+  const { blob, admin } = server.origins;
+  const ofAdmin = admin === null ? [] : [{ service: 'admin', url: admin }];
+  const rows = [
+    ['Blob', blob],
+    ...ofAdmin.map(({ url }) => ['admin', url]),
+    ...describeStore(config.store),
+    ['accounts', server.accounts.join(', ')],
+  ];
+  print(config, {
+    json: [...ofAdmin, { service: 'blob', url: blob }].map((door) => ({ event: 'listening', ...door })),
+    text: [
       `Larimar ${version}`,
-      `  Blob       ${server.origins.blob}`,
-      `  data       ${config.data ?? 'in memory, gone at the end'}`,
-      `  accounts   ${server.accounts.join(', ')}`,
+      ...rows.map(([what = '', where]) => `  ${what.padEnd(10)} ${where}`),
       '',
       'Connection strings:',
       ...server.accounts.map((name) => `  ${renderConnectionString(config, server, name)}`),
       '',
       'Stop with Ctrl-C.',
-      '',
-    ].join('\n'),
-  );
+    ],
+  });
+}
+
+/** In the form that the log has. */
+function print({ log }: Config, { json, text }: { json: readonly object[]; text: readonly string[] }): void {
+  if (log === 'silent') return;
+  const lines = log === 'json' ? json.map((line) => JSON.stringify(line)) : text;
+  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 /** Ready to paste for the development account, whose key is public; another's key stays with its owner. */
@@ -83,15 +103,25 @@ function renderConnectionString(config: Config, server: RunningServer, name: str
   return server.connectionStringFor(name, isOwn ? 'YOUR-KEY' : DEVELOPMENT_KEY);
 }
 
-/** The first signal drains; a second one does not wait. */
-function untilStopped(server: RunningServer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let stopping = false;
-    const stop = (): void => {
-      if (stopping) process.exit(1);
-      stopping = true;
-      server.close().then(resolve, reject);
-    };
-    process.on('SIGINT', stop).on('SIGTERM', stop);
-  });
+/** The first signal is asked for and drains; one more, or one before it is asked for, does not wait. */
+class StopSignals {
+  #isAwaited: (() => void) | null = null;
+
+  constructor() {
+    // As a container's first process, a program that does not listen for signals would not hear them.
+    process.on('SIGINT', this.#stop).on('SIGTERM', this.#stop);
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#isAwaited = resolve;
+    });
+  }
+
+  readonly #stop = (): void => {
+    const resolve = this.#isAwaited;
+    if (resolve === null) process.exit(1);
+    this.#isAwaited = null;
+    resolve();
+  };
 }

@@ -20,25 +20,30 @@ test('without any option a server listens on this machine alone and stores in a 
   assert.deepEqual(await configOf(''), {
     host: '127.0.0.1',
     blobPort: 10_000,
-    data: './larimar-data',
+    adminPort: 10_004,
+    store: { kind: 'folder', path: './larimar-data' },
     accounts: [],
     allowDevelopmentAccount: false,
     tls: null,
+    drainSeconds: 0,
     log: 'text',
   });
 });
 
 test('what is set is what counts', async () => {
   const config = await configOf(
-    '--host 0.0.0.0 --blob-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json --data x',
+    '--host 0.0.0.0 --blob-port 0 --admin-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
+      '--data x --drain-seconds 30',
   );
   assert.deepEqual(config, {
     host: '0.0.0.0',
     blobPort: 0,
-    data: 'x',
+    adminPort: 0,
+    store: { kind: 'folder', path: 'x' },
     accounts: [{ name: 'team', keys: ['a2V5', 'a2V5Mg=='] }],
     allowDevelopmentAccount: true,
     tls: null,
+    drainSeconds: 30,
     log: 'json',
   });
 });
@@ -55,6 +60,13 @@ describe('what cannot be meant is refused in plain words', () => {
     ['--blob-port 0x10', /--blob-port takes a number/],
     ['--blob-port=', /--blob-port/],
     ['--blob-port 80.5', /--blob-port takes a number/],
+    ['--admin-port 65536', /--admin-port takes a number from 0 to 65535, or off, not "65536"/],
+    ['--admin-port no', /--admin-port takes a number from 0 to 65535, or off, not "no"/],
+    ['--blob-port 9 --admin-port 9', /--blob-port and --admin-port are both 9: choose another for one of them/],
+    ['--blob-port 10004', /--blob-port and --admin-port are both 10004/],
+    ['--drain-seconds 1.5', /--drain-seconds takes a number of seconds from 0 to 3600, not "1\.5"/],
+    ['--drain-seconds 3601', /--drain-seconds takes a number of seconds/],
+    ['--drain-seconds=-1', /--drain-seconds takes a number of seconds/],
     ['--memory --data x', /--memory and --data exclude each other/],
     ['--memory=yes', /--memory is on \(true\) or off \(false\), not "yes"/],
     ['--log loud', /--log takes text, json or silent, not "loud"/],
@@ -76,13 +88,47 @@ describe('what cannot be meant is refused in plain words', () => {
       );
     });
   }
+});
 
-  test('but --memory=false and --data go together', async () => {
-    assert.equal((await configOf('--memory=false --data x')).data, 'x');
-  });
+test('off opens no admin door', async () => {
+  assert.equal((await configOf('--admin-port off')).adminPort, null);
+  assert.equal((await configOf('', { LARIMAR_ADMIN_PORT: 'off' })).adminPort, null);
+});
 
-  test('but --memory on the command line wins over a folder in the environment', async () => {
-    assert.equal((await configOf('--memory', { LARIMAR_DATA: '/data' })).data, null);
+describe('what the command line says counts before what the environment says of the same thing', () => {
+  const POSTGRES = 'postgres://larimar@db/larimar';
+  const FOLDER = { kind: 'folder', path: './larimar-data' };
+  const DATABASE = { kind: 'database', url: POSTGRES, objectsUrl: null };
+  const rows: readonly (readonly [args: string, environment: Record<string, string>, store: object])[] = [
+    ['--memory=false --data x', {}, { kind: 'folder', path: 'x' }],
+    ['--memory', { LARIMAR_DATA: '/data' }, { kind: 'memory' }],
+    ['--memory', { LARIMAR_ENGINE: POSTGRES, LARIMAR_CONTENT: 's3://b' }, { kind: 'memory' }],
+    ['--memory=false', { LARIMAR_DATA: '/data' }, { kind: 'folder', path: '/data' }],
+    ['--memory=false', { LARIMAR_ENGINE: POSTGRES }, DATABASE],
+    ['--data x', { LARIMAR_MEMORY: 'true' }, { kind: 'folder', path: 'x' }],
+    ['--data x', { LARIMAR_ENGINE: POSTGRES, LARIMAR_CONTENT: 's3://b' }, { kind: 'folder', path: 'x' }],
+    [`--engine ${POSTGRES}`, { LARIMAR_DATA: '/data' }, DATABASE],
+    [`--engine ${POSTGRES}`, { LARIMAR_MEMORY: 'true' }, DATABASE],
+    [`--engine ${POSTGRES}`, { LARIMAR_CONTENT: 's3://b' }, { ...DATABASE, objectsUrl: 's3://b' }],
+    ['--engine lmdb', { LARIMAR_DATA: '/data' }, { kind: 'folder', path: '/data' }],
+    ['--engine lmdb', { LARIMAR_ENGINE: POSTGRES }, FOLDER],
+    ['', { LARIMAR_ENGINE: POSTGRES }, DATABASE],
+    ['', { LARIMAR_ENGINE: POSTGRES, LARIMAR_DATA: '' }, DATABASE],
+    ['--content postgres', { LARIMAR_ENGINE: POSTGRES }, DATABASE],
+  ];
+  for (const [args, environment, store] of rows) {
+    const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+    test(`${variables.join(' ')} larimar ${args}`, async () => {
+      assert.deepEqual((await configOf(args, environment)).store, store);
+    });
+  }
+
+  test('but a folder and a database, both in the environment, are refused', async () => {
+    const environment = { LARIMAR_ENGINE: POSTGRES, LARIMAR_DATA: '/data' };
+    await assert.rejects(
+      async () => configOf('', environment),
+      (error) => error instanceof ConfigError && /leave --data out \(and LARIMAR_DATA unset\)/.test(error.message),
+    );
   });
 });
 

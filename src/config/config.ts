@@ -3,50 +3,91 @@ import { readFile } from 'node:fs/promises';
 import { type AccountSetting, parseAccountSetting } from './accounts.ts';
 import { ConfigError } from './config-error.ts';
 import { OPTIONS, type OptionName, type OptionTexts } from './options.ts';
+import { chooseStore, type StoreSetting } from './store-setting.ts';
 
 export type LogMode = 'text' | 'json' | 'silent';
 
 export interface Config {
   readonly host: string;
   readonly blobPort: number;
-  /** A folder; null: in memory. */
-  readonly data: string | null;
+  /** Of health and readiness; null: none. */
+  readonly adminPort: number | null;
+  readonly store: StoreSetting;
   readonly accounts: readonly AccountSetting[];
   readonly allowDevelopmentAccount: boolean;
   /** PEM. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  /** For how long the server goes on serving when it has said that it will stop. */
+  readonly drainSeconds: number;
   readonly log: LogMode;
 }
+
+export const STORE_OPTIONS = ['data', 'engine', 'content'] as const satisfies readonly OptionName[];
 
 export const SERVE_OPTIONS: readonly OptionName[] = [
   'host',
   'blobPort',
+  'adminPort',
   'data',
   'memory',
+  'engine',
+  'content',
   'account',
   'allowDevelopmentAccount',
   'cert',
   'key',
+  'drainSeconds',
   'log',
 ];
 
 export async function makeConfig(texts: OptionTexts): Promise<Config> {
-  const memory = parseSwitch('--memory', texts.memory?.[0]);
-  if (memory && texts.data !== undefined) throw new ConfigError('--memory and --data exclude each other: choose one.');
+  const blobPort = parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback);
+  const adminPort = parseAdminPort(texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
+  if (blobPort === adminPort && blobPort !== 0) {
+    throw new ConfigError(`--blob-port and --admin-port are both ${blobPort}: choose another for one of them.`);
+  }
   return Object.freeze({
     host: texts.host?.[0] ?? OPTIONS.host.fallback,
-    blobPort: parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback),
-    data: memory ? null : (texts.data?.[0] ?? OPTIONS.data.fallback),
+    blobPort,
+    adminPort,
+    store: makeStore(texts),
     accounts: (texts.account ?? []).map(parseAccountSetting),
     allowDevelopmentAccount: parseSwitch('--allow-development-account', texts.allowDevelopmentAccount?.[0]),
     tls: await readTls(texts.cert?.[0], texts.key?.[0]),
+    drainSeconds: parseSeconds('--drain-seconds', texts.drainSeconds?.[0] ?? OPTIONS.drainSeconds.fallback),
     log: parseLog(texts.log?.[0] ?? OPTIONS.log.fallback),
   });
 }
 
-function parsePort(flag: string, text: string): number {
+/** Of what STORE_OPTIONS and --memory say. */
+export function makeStore(texts: OptionTexts): StoreSetting {
+  const [data, engine, content] = [texts.data?.[0], texts.engine?.[0], texts.content?.[0]];
+  return chooseStore(
+    {
+      memory: parseSwitch('--memory', texts.memory?.[0]),
+      ...(data === undefined ? {} : { data }),
+      ...(engine === undefined ? {} : { engine }),
+      ...(content === undefined ? {} : { content }),
+    },
+    OPTIONS.data.fallback,
+  );
+}
+
+const parseAdminPort = (text: string): number | null =>
+  text === 'off' ? null : parsePort('--admin-port', text, ', or off');
+
+const SECONDS_MAX = 3_600;
+
+function parseSeconds(flag: string, text: string): number {
+  if (!/^\d{1,4}$/.test(text) || Number(text) > SECONDS_MAX) {
+    throw new ConfigError(`${flag} takes a number of seconds from 0 to ${SECONDS_MAX}, not "${text}".`);
+  }
+  return Number(text);
+}
+
+function parsePort(flag: string, text: string, orElse = ''): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new ConfigError(`${flag} takes a number from 0 to 65535, not "${text}".`);
+    throw new ConfigError(`${flag} takes a number from 0 to 65535${orElse}, not "${text}".`);
   }
   return Number(text);
 }

@@ -78,6 +78,9 @@ describe('what is typed', () => {
     ['--blob-prot 1', /no option --blob-prot\. Did you mean --blob-port\?/],
     ['--blobport 1', /Did you mean --blob-port\?/],
     ['--dat x', /Did you mean --data\?/],
+    ['--engin=lmdb', /Did you mean --engine\?/],
+    ['--adminport 1', /Did you mean --admin-port\?/],
+    ['--engine', /--engine needs a value: --engine lmdb\|postgres:/],
     ['--acount=a:b', /no option --acount\. Did you mean --account\?/],
     ['--nothing-like-it', /no option --nothing-like-it\. See: larimar --help/],
     ['serve', /"serve" is not understood here/],
@@ -113,6 +116,12 @@ describe('what is typed', () => {
     [`-a=team:${KEY}`],
     [`team:${KEY}`],
     [`--acount=team:${KEY}`],
+    [`postgres://larimar:${KEY}@db/larimar`],
+    [`--engin=postgres://larimar:${KEY}@db/larimar`],
+    ['--engin', `postgres://larimar:${KEY}@db/larimar`],
+    [`-engine=postgres://larimar:${KEY}@db/larimar`],
+    ['--engine', 'lmdb', '--engine', `postgres://larimar:${KEY}@db/larimar`],
+    ['--content', 'files', `s3://key:${KEY}@bucket`],
   ]) {
     test(`is refused without showing the key in it: ${args.join(' ').replace(KEY, 'KEY')}`, () => {
       assert.ok(!messageOf(args).includes(KEY), messageOf(args));

@@ -13,11 +13,13 @@ export interface Option {
   readonly fallback?: string;
   /** May be given several times; in the environment, separated by `;`. */
   readonly repeats?: boolean;
-  /** An option that, given on the command line, voids this one's environment variable. */
-  readonly instead?: string;
+  /** Options that, given on the command line, void this one's environment variable; with which values they do not. */
+  readonly instead?: Readonly<Record<string, readonly string[]>>;
   /** Other spellings. */
   readonly also?: readonly string[];
 }
+
+const OFF = ['false', '0'];
 
 export const OPTIONS = {
   host: {
@@ -36,12 +38,19 @@ export const OPTIONS = {
     fallback: '10000',
     also: ['--blobPort'],
   },
+  adminPort: {
+    flag: '--admin-port',
+    value: 'PORT|off',
+    help: 'port of /health and /ready; 0 picks a free one, off opens none',
+    environment: 'LARIMAR_ADMIN_PORT',
+    fallback: '10004',
+  },
   data: {
     flag: '--data',
     value: 'DIR',
     help: 'folder that everything is stored in',
     environment: 'LARIMAR_DATA',
-    instead: 'memory',
+    instead: { memory: OFF, engine: ['lmdb'] },
     fallback: './larimar-data',
     also: ['--location', '-l'],
   },
@@ -50,8 +59,23 @@ export const OPTIONS = {
     value: null,
     help: 'store nothing on disk; gone when the server stops',
     environment: 'LARIMAR_MEMORY',
-    instead: 'data',
+    instead: { data: [], engine: [], content: [] },
     also: ['--inMemoryPersistence'],
+  },
+  engine: {
+    flag: '--engine',
+    value: 'lmdb|postgres://…',
+    help: 'where records are kept: in the folder, or in a database that many nodes share',
+    environment: 'LARIMAR_ENGINE',
+    instead: { memory: OFF, data: [] },
+    fallback: 'lmdb',
+  },
+  content: {
+    flag: '--content',
+    value: 'files|postgres|s3://…',
+    help: 'where content is kept [files; with postgres://…: postgres]',
+    environment: 'LARIMAR_CONTENT',
+    instead: { memory: OFF, data: [] },
   },
   account: {
     flag: '--account',
@@ -77,6 +101,13 @@ export const OPTIONS = {
     value: 'FILE',
     help: 'private key of the certificate (PEM)',
     environment: 'LARIMAR_KEY',
+  },
+  drainSeconds: {
+    flag: '--drain-seconds',
+    value: 'N',
+    help: 'when told to stop: not ready at once, but serving for N seconds more',
+    environment: 'LARIMAR_DRAIN_SECONDS',
+    fallback: '0',
   },
   log: {
     flag: '--log',
@@ -104,7 +135,10 @@ export function readOptions(
   const texts: { [name in OptionName]?: readonly string[] } = {};
   for (const name of accepted) {
     const option: Option = OPTIONS[name];
-    const isVoid = option.instead !== undefined && given.has(option.instead as OptionName);
+    const isVoid = Object.entries(option.instead ?? {}).some(([other, except]) => {
+      const [value] = given.get(other as OptionName) ?? [];
+      return value !== undefined && !except.includes(value);
+    });
     const found = given.get(name) ?? (isVoid ? undefined : fromEnvironment(option, environment));
     if (found !== undefined) texts[name] = found;
   }

@@ -58,7 +58,12 @@ export class Connection {
     client.on('end', () => {
       connection.#isDead = true;
     });
-    await client.connect();
+    try {
+      await client.connect();
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
     return connection;
   }
 
@@ -162,9 +167,11 @@ export class Database {
   }
 }
 
-const sqlStateOf = (error: unknown): string | null => {
+/** Null: the error is not the database's word, but that of the way there. */
+export const sqlStateOf = (error: unknown): string | null => {
   const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
+  // EPIPE, of a socket, has five capitals too; every state has a digit.
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
 };
 
 /** A serialization failure or a deadlock: nothing was changed, and the same may succeed when tried again. */
@@ -186,5 +193,3 @@ export function describeFailure(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   return message === undefined || message === '' ? (code ?? String(error)) : message;
 }
-
-export { sqlStateOf };

@@ -1,0 +1,158 @@
+/** `larimar serve` and its doors: what it announces, what it refuses, and how it stops. */
+// engines: embedded
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { freePort } from '../harness/free-port.ts';
+import { send } from '../harness/http.ts';
+import { until } from '../harness/until.ts';
+import { Command, runCommand } from './command.ts';
+
+const SECRET = 'hush-hush-hush';
+const ENGINE = `postgres://larimar:${SECRET}@127.0.0.1:1/store`;
+
+function start(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Command {
+  const command = new Command(['serve', '--blob-port=0', ...args], env);
+  t.after(() => command.stop());
+  return command;
+}
+
+async function doorsOf(command: Command): Promise<{ admin: string; blob: string }> {
+  await command.printed(/"service":"blob".*\n/);
+  const lines = command.output.trimEnd().split('\n');
+  const doors = lines.map((line) => JSON.parse(line) as { event: string; service: string; url: string });
+  assert.deepEqual(
+    doors.map(({ event, service }) => [event, service]),
+    [
+      ['listening', 'admin'],
+      ['listening', 'blob'],
+    ],
+  );
+  return { admin: doors[0]?.url as string, blob: doors[1]?.url as string };
+}
+
+async function readyReason(admin: string): Promise<string | null> {
+  const response = await fetch(`${admin}/ready`);
+  const { reason } = (await response.json()) as { reason?: string };
+  assert.equal(response.status, reason === undefined ? 200 : 503);
+  return reason ?? null;
+}
+
+const untilStopping = (admin: string): Promise<boolean> =>
+  until({ what: 'readiness is gone', limitSeconds: 30 }, async () => (await readyReason(admin)) === 'stopping');
+
+describe('the announcement', () => {
+  test('names every door once all are open, the blob service last', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=0', '--log=json']);
+    const { admin } = await doorsOf(command);
+    assert.equal(await readyReason(admin), null);
+  });
+
+  test('names the admin door for people', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=0']);
+    const [, admin] = await command.printed(/^ {2}admin {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
+    await command.printed(/Stop with Ctrl-C\.\n/);
+    assert.equal(await readyReason(admin as string), null);
+  });
+
+  test('names no admin door where there is none', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=off']);
+    await command.printed(/Stop with Ctrl-C\.\n/);
+    assert.doesNotMatch(command.output, /admin/);
+  });
+});
+
+describe('a stop', () => {
+  test('ends the process in good order when the time to drain is over', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=0', '--log=json', '--drain-seconds=1']);
+    await doorsOf(command);
+    command.send('SIGTERM');
+    assert.equal((await command.ending).ended, 0);
+  });
+
+  test('ends readiness at once, goes on serving while it drains, and a second signal ends it at once', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=0', '--log=json', '--drain-seconds=3600']);
+    const { admin, blob } = await doorsOf(command);
+    assert.equal(await readyReason(admin), null);
+    command.send('SIGTERM');
+    await untilStopping(admin);
+    assert.equal((await fetch(`${admin}/health`)).status, 200);
+    assert.equal((await send(blob, { method: 'PUT', path: '/drained?restype=container' })).outcome, '201');
+    command.send('SIGTERM');
+    assert.equal((await command.ending).ended, 1);
+  });
+
+  test('without time to drain ends it as soon as it can', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=0', '--log=json']);
+    await doorsOf(command);
+    command.send('SIGINT');
+    assert.equal((await command.ending).ended, 0);
+  });
+});
+
+describe('a start that cannot be', () => {
+  test('for an admin port that is in use names that port and --admin-port', async (t) => {
+    const other = createServer().listen({ host: '127.0.0.1', port: 0 });
+    await new Promise((resolve) => other.once('listening', resolve));
+    t.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const { ended, output } = await runCommand(['--memory', '--blob-port=0', `--admin-port=${port}`]);
+    const sentence = `larimar: 127.0.0.1:${port} is in use already. Choose another port with --admin-port`;
+    assert.deepEqual([ended, output], [2, `${sentence} (0 picks a free one, off opens none).\n`]);
+  });
+
+  const refused: readonly (readonly [args: readonly string[], env: Record<string, string>, message: RegExp])[] = [
+    [['--engine', ENGINE, '--data', 'x'], {}, /leave --data out/],
+    [['--engine', ENGINE, '--content', 'files'], {}, /write --content postgres or --content s3:/],
+    [['--engine', ENGINE, '--content', `s3://KEY:${SECRET}/x@bucket`], {}, /not the URL of a bucket/],
+    [['--engine', `postgres://larimar:1/${SECRET}@db/store`], {}, /not the URL of a database/],
+    [['--engine', `mysql://larimar:${SECRET}@db/store`], {}, /takes lmdb or a URL/],
+    [['--content', `s3://KEY:${SECRET}@bucket`], {}, /leave --content out/],
+    [['--memory', '--engine', ENGINE], {}, /exclude each other/],
+    [[ENGINE], {}, /no such command/],
+    [['serve', ENGINE], {}, /belongs to no option/],
+    [[], { LARIMAR_ENGINE: ENGINE, LARIMAR_DATA: 'x' }, /LARIMAR_DATA unset/],
+    [
+      ['check', '--engine', ENGINE],
+      {},
+      /postgres:\/\/larimar@127\.0\.0\.1:1\/store cannot be reached: connection refused/,
+    ],
+    [['check', '--memory'], {}, /no option --memory/],
+  ];
+  for (const [args, env, message] of refused) {
+    const shown = JSON.stringify([...Object.keys(env), ...args]);
+    test(`is refused in one line, without the password: ${shown.replaceAll(SECRET, 'SECRET')}`, async () => {
+      const { ended, output } = await runCommand(args, env);
+      assert.match(output, message);
+      assert.match(output, /^larimar: .*\n$/);
+      assert.ok(!output.includes('hush'), output);
+      assert.equal(ended, 2);
+    });
+  }
+});
+
+describe('a server whose database is not there yet', () => {
+  for (const [log, form] of [
+    ['text', /^waiting for the database at postgres:\/\/larimar@127\.0\.0\.1:1\/store: connection refused\n/],
+    ['json', /^\{"event":"waiting","message":"waiting for the database at .*: connection refused"\}\n/],
+  ] as const) {
+    test(`says what it waits for (${log}), shows no password, and hears a signal`, async (t) => {
+      const command = start(t, ['--admin-port=0', `--log=${log}`], { LARIMAR_ENGINE: ENGINE });
+      await command.printed(form);
+      command.send('SIGTERM');
+      const { ended, output } = await command.ending;
+      assert.equal(ended, 1);
+      assert.ok(!output.includes('hush'), output);
+    });
+  }
+
+  test('is alive and not ready', async (t) => {
+    const port = await freePort();
+    const command = start(t, [`--admin-port=${port}`], { LARIMAR_ENGINE: ENGINE });
+    await command.printed(/^waiting for/);
+    const admin = `http://127.0.0.1:${port}`;
+    assert.equal((await fetch(`${admin}/health`)).status, 200);
+    assert.equal(await readyReason(admin), 'starting');
+  });
+});
