@@ -1,17 +1,23 @@
 /**
- * `npm test`: formatting, lint, the packages tests need, the unit tests (all in one process) and the acceptance tests
- * (a process per file). Last line: `N passed, N failed`, and `, N skipped` when there are any.
+ * `npm test`: formatting, lint, the packages and servers that tests need, the unit tests (all in one process) and the
+ * acceptance tests (a process for each file and each engine, see runner/plan.ts). Last line: `N passed, N failed`, and
+ * `, N skipped` when there are any.
  *
- * --acceptance   also the files named *.acceptance.test.ts, which drive programs from outside npm
- * --only TEXT    only the test files whose path contains TEXT, and neither formatting nor lint
+ * --acceptance         also the files named *.acceptance.test.ts, which drive programs from outside npm
+ * --only TEXT          only the test files whose path contains TEXT, and neither formatting nor lint
+ * LARIMAR_TEST_ENGINE  only acceptance tests over this engine, `embedded` or `postgres`
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { givenEngine } from './harness/engines.ts';
+import { missingTool, type Tool } from './packages.ts';
 import type { Finished } from './runner/events.ts';
+import { engineEnvironment, type Plan, type PlannedRun, planRuns, sourceName as sourceNameIn } from './runner/plan.ts';
+import { Services } from './runner/services.ts';
 import { checkFormat, checkLint, providePackages, type StepFailure } from './runner/steps.ts';
-import { runTestProcess, type TestRun } from './runner/test-process.ts';
+import { runTestProcess, skippedRun, type TestRun } from './runner/test-process.ts';
 
 const FILES_AT_ONCE_MAX = 2;
 /** A unit test file that takes longer is named. */
@@ -23,31 +29,7 @@ function findProjectRoot(from: string): string {
   return existsSync(join(from, 'tsconfig.json')) ? from : findProjectRoot(dirname(from));
 }
 
-/** The compiled test files under a source folder. Listed by their sources: the compiler leaves deleted ones behind. */
-function listTestFiles(folder: 'src' | 'test'): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts'))
-    .map((path) => join(outDir, folder, path.replace(/\.ts$/, '.js')))
-    .sort();
-}
-
-/** A compiled file as the project names its source. */
-const sourceName = (file: string): string => relative(outDir, file).replace(/\.js$/, '.ts');
-
-interface Selection {
-  readonly units: readonly string[];
-  readonly acceptance: readonly string[];
-}
-
-function selectFiles({ only, withTools }: { only: string | undefined; withTools: boolean }): Selection {
-  const chosen = (file: string): boolean => only === undefined || sourceName(file).includes(only);
-  return {
-    units: listTestFiles('src').filter(chosen),
-    acceptance: listTestFiles('test')
-      .filter((file) => withTools || !file.endsWith('.acceptance.test.js'))
-      .filter(chosen),
-  };
-}
+const sourceName = (file: string): string => sourceNameIn(outDir, file);
 
 const count = (run: TestRun, outcome: Finished['outcome']): number =>
   run.finished.filter((one) => one.outcome === outcome).length;
@@ -69,23 +51,38 @@ interface NamedRun {
   readonly run: TestRun;
 }
 
-async function runAndReport(name: string, files: readonly string[]): Promise<NamedRun> {
-  const run = await runTestProcess(files, outDir);
+async function runAndReport(planned: PlannedRun, services: Services): Promise<NamedRun> {
+  const { name, files, engine } = planned;
+  const missing = engine === 'postgres' && missingTool('postgres');
+  const env = { ...services.env, ...engineEnvironment(planned) };
+  const run = missing === false ? await runTestProcess({ files, outDir, env }) : skippedRun(files, missing);
   reportRun(name, run);
   return { name, run };
 }
 
-async function runAll({ units, acceptance }: Selection): Promise<NamedRun[]> {
+async function runAll({ units, acceptance }: Plan, services: Services): Promise<NamedRun[]> {
   const runs: NamedRun[] = [];
-  if (units.length > 0) runs.push(await runAndReport(`unit tests, ${units.length} files`, units));
+  if (units !== null) runs.push(await runAndReport(units, services));
   const waiting = [...acceptance];
   const lane = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      runs.push(await runAndReport(sourceName(file), [file]));
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      runs.push(await runAndReport(next, services));
     }
   };
   await Promise.all(Array.from({ length: FILES_AT_ONCE_MAX }, lane));
   return runs;
+}
+
+async function runWithServices(
+  plan: Plan,
+  { tools, services }: { tools: ReadonlySet<Tool>; services: Services },
+): Promise<NamedRun[]> {
+  try {
+    await services.start(tools);
+    return await runAll(plan, services);
+  } finally {
+    await services.stop();
+  }
 }
 
 const OUTPUT_SHOWN_MAX_CHARACTERS = 20_000;
@@ -94,14 +91,19 @@ function indent(text: string): string {
   return text.trimEnd().replaceAll(/^/gm, '    ');
 }
 
-const nameOf = (one: Finished): string => (one.path.length === 0 ? sourceName(one.file) : one.path.join(' › '));
+const nameOf = (one: Finished): string => (one.path.length === 0 ? 'the whole file' : one.path.join(' › '));
+
+/** Where a test is from, with the engine it ran over: a run of one file has that in its name. */
+const originOf = (one: Finished, { name, run }: NamedRun): string =>
+  run.files.length > 1 ? sourceName(one.file) : name;
 
 function printFailures(runs: readonly NamedRun[], steps: readonly StepFailure[]): void {
   for (const failure of steps) console.log(`\nFAILED ${failure.name}\n${indent(failure.output)}`);
-  for (const { name, run } of runs) {
+  for (const named of runs) {
+    const { name, run } = named;
     const failures = run.finished.filter((one) => one.outcome === 'failed');
     for (const one of failures) {
-      console.log(`\nFAILED ${nameOf(one)}\n  in ${sourceName(one.file)}\n${indent(one.reason ?? '')}`);
+      console.log(`\nFAILED ${nameOf(one)}\n  in ${originOf(one, named)}\n${indent(one.reason ?? '')}`);
     }
     if (failures.length > 0 && run.output.trim() !== '') {
       console.log(`\nprinted by ${name}:\n${indent(run.output.slice(-OUTPUT_SHOWN_MAX_CHARACTERS))}`);
@@ -110,9 +112,9 @@ function printFailures(runs: readonly NamedRun[], steps: readonly StepFailure[])
 }
 
 function printSkipped(runs: readonly NamedRun[]): void {
-  for (const { run } of runs) {
-    for (const one of run.finished.filter((one) => one.outcome === 'skipped')) {
-      console.log(`skipped: ${nameOf(one)} (${sourceName(one.file)}): ${one.reason}`);
+  for (const named of runs) {
+    for (const one of named.run.finished.filter((one) => one.outcome === 'skipped')) {
+      console.log(`skipped: ${nameOf(one)} (${originOf(one, named)}): ${one.reason}`);
     }
   }
 }
@@ -120,10 +122,14 @@ function printSkipped(runs: readonly NamedRun[]): void {
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { acceptance: { type: 'boolean' }, only: { type: 'string' } } });
   process.chdir(findProjectRoot(outDir));
-  const steps = values.only === undefined ? [...(await checkFormat()), ...(await checkLint())] : [];
-  const selection = selectFiles({ only: values.only, withTools: values.acceptance ?? false });
-  await providePackages([...selection.units, ...selection.acceptance]);
-  const runs = await runAll(selection);
+  const { only, acceptance: withSlow = false } = values;
+  const plan = planRuns({ outDir, only, withSlow, engine: givenEngine() });
+  const steps = only === undefined ? [...(await checkFormat()), ...(await checkLint())] : [];
+  const tools = new Set([plan.units, ...plan.acceptance].flatMap((planned) => planned?.tools ?? []));
+  await providePackages(tools);
+  const services = new Services();
+  const runs = await runWithServices(plan, { tools, services });
+  steps.push(...services.failures);
 
   printFailures(runs, steps);
   printSkipped(runs);

@@ -1,28 +1,19 @@
-/** The server as a process: what it acknowledged outlives kill -9, SIGTERM lets requests finish, and `check` tells damage. */
+/** The server as a process: what it acknowledged outlives kill -9, and SIGTERM lets requests finish. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, rmSync, statSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { runCheck } from '../crash/larimar-check.ts';
 import { blobService, freshContainer, outcome } from '../harness/clients.ts';
 import { completeHeaders, send } from '../harness/http.ts';
 import { together } from '../harness/parallel.ts';
 import { Random } from '../harness/random.ts';
-import { LARIMAR_COMMAND, type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 
 async function startFor(t: TestContext): Promise<ServerProcess> {
   const server = await startServerProcess();
   t.after(() => server.stop());
   return server;
-}
-
-function check(dataFolder: string): { exitCode: number | null; output: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [LARIMAR_COMMAND, 'check', '--data', dataFolder], {
-    encoding: 'utf8',
-  });
-  return { exitCode: status, output: stdout + stderr };
 }
 
 const md5 = (content: Buffer): string => createHash('md5').update(content).digest('hex');
@@ -62,7 +53,7 @@ test('everything acknowledged is there after kill -9 under load, whole, and the 
       }
     });
     if (!state.killed) await server.kill9();
-    const { exitCode, output } = check(server.dataFolder);
+    const { exitCode, output } = await runCheck(server.place);
     assert.equal(exitCode, 0, output);
     await server.restart();
   }
@@ -151,27 +142,4 @@ test('SIGTERM lets a request that is under way finish, and the process ends with
 test('SIGTERM at the very moment the server says that it listens ends it with 0', async (t) => {
   const server = await startFor(t);
   for (let round = 0; round < 5; round++) await server.restart();
-});
-
-test('a second server on the same data is refused', async (t) => {
-  const server = await startFor(t);
-  await assert.rejects(startServerProcess({ dataFolder: server.dataFolder }), /ended with 1|ended with 2/);
-  assert.equal((await send(server.url, { method: 'GET', path: '/?comp=list' })).status, 200);
-});
-
-test('check tells that content is missing', async (t) => {
-  const server = await startFor(t);
-  const container = await freshContainer(blobService(server));
-  const content = Buffer.alloc(20 * 1024 * 1024, 'x');
-  await container.uploadBlockBlob('large', content, content.length);
-  await server.terminate();
-  assert.equal(check(server.dataFolder).exitCode, 0);
-  const files = readdirSync(server.dataFolder, { recursive: true, encoding: 'utf8' }).map((name) =>
-    join(server.dataFolder, name),
-  );
-  const holding = files.filter((file) => statSync(file).isFile() && statSync(file).size >= content.length);
-  assert.ok(holding.length > 0, 'a file holds the content');
-  for (const file of holding.filter((file) => !file.includes('records'))) rmSync(file);
-  const { exitCode, output } = check(server.dataFolder);
-  assert.equal(exitCode, 1, output);
 });

@@ -3,6 +3,7 @@
  * one process, and the official client's short story against a server that runs under the same version. The versions
  * come from npm's `node` package; where they cannot be had, these tests are skipped.
  */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';

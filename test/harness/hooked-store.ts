@@ -2,12 +2,13 @@
  * An engine and a content store with a hook before each call that reaches them, so that a test can fail a call, hold it
  * back, or act between two of them. Some are also announced once they are done.
  */
-import type { ContentStore } from '../../src/content/content.ts';
+import type { ContentStore, RecoverOptions } from '../../src/content/content.ts';
 import type { Engine, Key, Snapshot } from '../../src/engine/engine.ts';
 
 export type Call =
   | { readonly what: 'get' | 'range' | 'ranged'; readonly from: Key }
-  | { readonly what: 'commit' | 'committed' | 'write' | 'written' | 'read' | 'free' | 'freed' | 'worthMoving' };
+  | { readonly what: 'commit' | 'committed' | 'write' | 'written' | 'read' | 'free' | 'freed' | 'worthMoving' }
+  | { readonly what: 'recover'; readonly options: RecoverOptions | undefined };
 
 export type Hook = (call: Call) => void | Promise<void>;
 
@@ -74,7 +75,10 @@ export const hookContent = (inner: ContentStore, hooks: Hooks): ContentStore => 
     return inner.worthMoving();
   },
   verify: (extent) => inner.verify(extent),
-  recover: (live) => inner.recover(live),
+  async recover(live, options) {
+    await hooks.call({ what: 'recover', options });
+    return inner.recover(live, options);
+  },
   strays: (live) => inner.strays(live),
   close: () => inner.close(),
 });

@@ -2,13 +2,11 @@
  * The server inside the test's own process, with a clock that the test moves. It is closed, and its data removed, when
  * the suite that started it ends (or the file, when started outside every suite), whatever became of its tests.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { startServer } from '../../src/main.ts';
 import { accountEndpoint, blobConnectionString, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
+import { freshPlace, type Place, type PlaceOptions } from './engines.ts';
 
 export interface InProcessServer {
   readonly clock: ManualClock;
@@ -18,25 +16,24 @@ export interface InProcessServer {
   connectionString(account?: TestAccount): string;
 }
 
-export interface InProcessOptions {
+export interface InProcessOptions extends PlaceOptions {
   /** Beside the development account. */
   readonly accounts?: readonly TestAccount[];
-  /** Keep the data in a temporary folder, as a real server does, and not in memory. */
-  readonly onDisk?: boolean;
+  /** A place of the caller's, which is then not removed. */
+  readonly place?: Place;
+  /** Shared by several servers. */
+  readonly clock?: ManualClock;
 }
 
-export async function startInProcess({
-  accounts = [],
-  onDisk = false,
-}: InProcessOptions = {}): Promise<InProcessServer> {
-  const clock = new ManualClock();
-  const folder = onDisk ? await mkdtemp(join(tmpdir(), 'larimar-data-')) : null;
-  const removeFolder = async (): Promise<void> => {
-    if (folder !== null) await rm(folder, { recursive: true, force: true });
+export async function startInProcess(options: InProcessOptions = {}): Promise<InProcessServer> {
+  const { accounts = [], clock = new ManualClock() } = options;
+  const place = options.place ?? (await freshPlace(options));
+  const removePlace = async (): Promise<void> => {
+    if (options.place === undefined) await place.remove();
   };
   try {
     const server = await startServer({
-      ...(folder === null ? { memory: true } : { data: folder }),
+      ...place.store,
       accounts: [DEVELOPMENT_ACCOUNT, ...accounts].map(({ name, key }) => ({ name, keys: [key] })),
       blobPort: 0,
       clock,
@@ -44,7 +41,7 @@ export async function startInProcess({
     });
     after(async () => {
       await server.close();
-      await removeFolder();
+      await removePlace();
     });
     const url = new URL(server.endpoints.blob).origin;
     return {
@@ -54,7 +51,7 @@ export async function startInProcess({
       connectionString: (account = DEVELOPMENT_ACCOUNT) => blobConnectionString(url, account),
     };
   } catch (error) {
-    await removeFolder();
+    await removePlace();
     throw error;
   }
 }

@@ -1,15 +1,13 @@
 /**
- * The server as its users run it: the command line in a process of its own, on a free port, with a data folder that
- * is removed with it. For crashes, restarts and clients that are programs themselves.
+ * The server as its users run it: the command line in a process of its own, on free ports, with data that is removed
+ * with it. For crashes, restarts, several nodes, and clients that are programs themselves.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { accountEndpoint, blobConnectionString, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
+import { freshPlace, type Place, type PlaceOptions, storeArguments } from './engines.ts';
 
 export { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 
@@ -17,11 +15,11 @@ export const LARIMAR_COMMAND = fileURLToPath(new URL('../../src/cli/larimar.js',
 
 const START_LIMIT_SECONDS = 30;
 
-export interface ServerProcessOptions {
+export interface ServerProcessOptions extends Pick<PlaceOptions, 'content'> {
   /** Beside the development account. */
   readonly accounts?: readonly TestAccount[];
-  /** A folder of the caller's, which is then not removed. */
-  readonly dataFolder?: string;
+  /** A place of the caller's, which is then not removed. */
+  readonly place?: Place;
   /** Serve TLS with this certificate. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Further options of `larimar serve`. */
@@ -38,23 +36,36 @@ process.on('exit', () => {
 });
 
 export class ServerProcess {
-  readonly dataFolder: string;
+  readonly place: Place;
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | null = null;
-  #port = 0;
+  /** By the service behind it, once it is known. */
+  readonly #ports = new Map<string, number>();
   #stderr = '';
   /** Whether the test ended it. */
   #wasEnded = true;
 
-  constructor(options: ServerProcessOptions) {
+  constructor(place: Place, options: ServerProcessOptions) {
+    this.place = place;
     this.#options = options;
-    this.dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), 'larimar-data-'));
     running.add(this);
+  }
+
+  /** Of the embedded engine. */
+  get dataFolder(): string {
+    const { data } = this.place.store;
+    if (data === undefined) throw new Error('this server has no data folder: the test is about the embedded engine');
+    return data;
   }
 
   /** http://127.0.0.1:PORT of the blob door (https with TLS). */
   get url(): string {
-    return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port}`;
+    return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port('blob')}`;
+  }
+
+  /** http://127.0.0.1:PORT of the door for health and readiness. */
+  get adminUrl(): string {
+    return `http://127.0.0.1:${this.#port('admin')}`;
   }
 
   get pid(): number {
@@ -74,7 +85,7 @@ export class ServerProcess {
     return blobConnectionString(this.url, account);
   }
 
-  /** Starts the command; resolves once the blob door listens. A later start takes the same port. */
+  /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
   async start(): Promise<void> {
     const { accounts = [], options = [], env = {}, wrapper = [], tls } = this.#options;
     const keys = accounts.length === 0 ? [] : [DEVELOPMENT_ACCOUNT, ...accounts];
@@ -84,8 +95,9 @@ export class ServerProcess {
       '--enable-source-maps',
       LARIMAR_COMMAND,
       'serve',
-      `--blob-port=${this.#port}`,
-      `--data=${this.dataFolder}`,
+      `--blob-port=${this.#port('blob')}`,
+      `--admin-port=${this.#port('admin')}`,
+      ...storeArguments(this.place),
       '--log=json',
       ...(tls === undefined ? [] : [`--cert=${tls.certFile}`, `--key=${tls.keyFile}`]),
       ...keys.map((account) => `--account=${account.name}:${account.key}`),
@@ -100,10 +112,14 @@ export class ServerProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });
-    this.#port = await this.#listeningPort(child);
+    await this.#untilListening(child);
   }
 
-  #listeningPort(child: ChildProcess): Promise<number> {
+  #port(service: string): number {
+    return this.#ports.get(service) ?? 0;
+  }
+
+  #untilListening(child: ChildProcess): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (why: string): void => reject(new Error(`the server ${why}; its standard error:\n${this.#stderr}`));
       const limit = setTimeout(() => {
@@ -117,27 +133,30 @@ export class ServerProcess {
       });
       // Keeps reading when the door is open: a full pipe would stop the server.
       createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-        const url = blobUrlIn(line);
-        if (url === null) return;
+        const listening = listeningIn(line);
+        if (listening === null) return;
+        const { service, url } = listening;
+        this.#ports.set(service, Number(new URL(url).port));
+        if (service !== 'blob') return;
         clearTimeout(limit);
-        resolve(Number(new URL(url).port));
+        resolve();
       });
     });
   }
 
-  /** As a power cut would, for everything but the page cache. The data folder stays. */
+  /** As a power cut would, for everything but the page cache. The data stays. */
   async kill9(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Ends the server in order, with SIGTERM; the data folder stays. Fails unless it ends with exit code 0. */
+  /** Ends the server in order, with SIGTERM; the data stays. Fails unless it ends with exit code 0. */
   async terminate(): Promise<void> {
     const { code, signal } = await this.#end('SIGTERM');
     if (code !== 0)
       throw new Error(`SIGTERM: the server ended with ${signal ?? code}; standard error:\n${this.#stderr}`);
   }
 
-  /** Ends the server in order where it still runs, and starts it again on the same data and port. */
+  /** Ends the server in order where it still runs, and starts it again on the same data and ports. */
   async restart(): Promise<void> {
     if (this.#isAlive()) await this.terminate();
     await this.start();
@@ -150,14 +169,15 @@ export class ServerProcess {
       else if (!this.#wasEnded) throw new Error(`the server died:\n${this.#stderr}`);
     } finally {
       this.abandon();
+      if (this.#options.place === undefined) await this.place.remove();
     }
   }
 
-  /** Stops at once and removes the data; for the end of the test process, when nothing can be awaited. */
+  /** Stops at once and removes what it can of the data; for the end of the test process, when nothing can be awaited. */
   abandon(): void {
     running.delete(this);
     if (this.#isAlive()) this.#child?.kill('SIGKILL');
-    if (this.#options.dataFolder === undefined) rmSync(this.dataFolder, { recursive: true, force: true });
+    if (this.#options.place === undefined) this.place.abandon();
   }
 
   #isAlive(): boolean {
@@ -175,21 +195,29 @@ export class ServerProcess {
   }
 }
 
-function blobUrlIn(line: string): string | null {
+interface Listening {
+  readonly service: string;
+  readonly url: string;
+}
+
+/** What the server says when a door listens; null for any other line. */
+function listeningIn(line: string): Listening | null {
   try {
-    const entry = JSON.parse(line) as { event?: string; service?: string; url?: string };
-    return entry.event === 'listening' && entry.service === 'blob' ? (entry.url ?? null) : null;
+    const { event, service, url } = JSON.parse(line) as { event?: string } & Partial<Listening>;
+    return event === 'listening' && service !== undefined && url !== undefined ? { service, url } : null;
   } catch {
     return null;
   }
 }
 
 export async function startServerProcess(options: ServerProcessOptions = {}): Promise<ServerProcess> {
-  const server = new ServerProcess(options);
+  const place = options.place ?? (await freshPlace({ ...options, onDisk: true }));
+  const server = new ServerProcess(place, options);
   try {
     await server.start();
   } catch (error) {
     server.abandon();
+    if (options.place === undefined) await place.remove();
     throw error;
   }
   return server;

@@ -5,7 +5,7 @@
 import { ManualClock } from '../../src/base/clock.ts';
 import type { ContentStore } from '../../src/content/content.ts';
 import { openMemoryContent } from '../../src/content/memory/memory-content.ts';
-import type { Engine, Entry } from '../../src/engine/engine.ts';
+import { type Engine, type Entry, isVolatile } from '../../src/engine/engine.ts';
 import { openMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../src/rules/block-list.ts';
 import { NO_CONDITIONS } from '../../src/rules/conditions.ts';
@@ -19,8 +19,11 @@ import { putBlockList } from '../../src/service/blob/put-block-list.ts';
 import type { Body } from '../../src/service/blob/take-body.ts';
 import { deleteContainer } from '../../src/service/blob/use-container.ts';
 import type { Sweeper } from '../../src/service/extents/sweeper.ts';
+import type { Nodes } from '../../src/service/nodes/nodes.ts';
 import { openStorage } from '../../src/service/open-storage.ts';
 import type { Storage } from '../../src/service/storage.ts';
+import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
+import type { Signals, Topic } from '../../src/signals/signals.ts';
 
 export const ACCOUNT = 'account1';
 const PASSES_MAX = 10;
@@ -55,34 +58,56 @@ function bodyOf(bytes: Uint8Array): Body {
   return { stream: pieces, whole: async () => bytes, lengthBytes: bytes.length, md5: null, crc64: null };
 }
 
+export interface TestStoreParts {
+  readonly engine: Engine;
+  readonly content: ContentStore;
+  readonly clock: ManualClock;
+  readonly signals: Signals;
+  readonly slot: () => number | null;
+  readonly isShared: boolean;
+}
+
+/** By itself it does nothing but sweep soon after something was let go of: a test calls `beat`. */
 export class TestStore {
   readonly engine: Engine;
   readonly content: ContentStore;
   readonly clock: ManualClock;
-  /** What the sweeper met in passes of its own. */
+  /** What was met in work that nobody waits for, such as passes of the sweeper's own. */
   readonly errors: unknown[] = [];
+  readonly #parts: TestStoreParts;
   storage!: Storage;
   sweeper!: Sweeper;
+  nodes!: Nodes;
+  beat: () => Promise<void> = async () => {};
   #close: () => Promise<void> = async () => {};
 
-  private constructor(engine: Engine, content: ContentStore, clock: ManualClock) {
-    this.engine = engine;
-    this.content = content;
-    this.clock = clock;
+  private constructor(parts: TestStoreParts) {
+    this.engine = parts.engine;
+    this.content = parts.content;
+    this.clock = parts.clock;
+    this.#parts = parts;
   }
 
-  static async open(parts: { engine?: Engine; content?: ContentStore; clock?: ManualClock } = {}): Promise<TestStore> {
-    const { engine = openMemoryEngine(), content = openMemoryContent(), clock = new ManualClock() } = parts;
-    const store = new TestStore(engine, content, clock);
+  static async open(parts: Partial<TestStoreParts> = {}): Promise<TestStore> {
+    const store = new TestStore({
+      engine: parts.engine ?? openMemoryEngine(),
+      content: parts.content ?? openMemoryContent(),
+      clock: parts.clock ?? new ManualClock(),
+      signals: parts.signals ?? openLocalSignals(),
+      slot: parts.slot ?? (() => null),
+      isShared: parts.isShared ?? false,
+    });
     await store.#start();
     return store;
   }
 
   async #start(): Promise<void> {
-    const { engine, content, clock } = this;
-    const opened = await openStorage({ engine, content, clock, onError: (error) => this.errors.push(error) });
+    const onError = (error: unknown): void => void this.errors.push(error);
+    const opened = await openStorage({ ...this.#parts, beatMs: null, onError });
     this.storage = opened.storage;
     this.sweeper = opened.sweeper;
+    this.nodes = opened.nodes;
+    this.beat = opened.beat;
     this.#close = opened.close;
   }
 
@@ -111,7 +136,7 @@ export class TestStore {
     return (await this.records()).filter((key) => key.startsWith('G'));
   }
 
-  /** Every key there is, printable. */
+  /** Every key there is, printable; without the volatile ones, which tell of nodes and not of what is stored. */
   async records(): Promise<string[]> {
     return (await this.entries()).map(
       ({ key }) => `${String.fromCharCode(key[0] as number)} ${Buffer.from(key.subarray(1)).toString('hex')}`,
@@ -121,7 +146,8 @@ export class TestStore {
   async entries(): Promise<Entry[]> {
     const snapshot = this.engine.snapshot();
     const everything = { from: Buffer.from([0]), to: Buffer.from([0xff]) };
-    return await snapshot.range(everything, { limit: 1_000_000 }).finally(() => snapshot.close());
+    const entries = await snapshot.range(everything, { limit: 1_000_000 }).finally(() => snapshot.close());
+    return entries.filter(({ key }) => !isVolatile(key));
   }
 
   async createContainer(container: string): Promise<void> {
@@ -170,4 +196,32 @@ export class Gate {
       this.open = resolve;
     });
   }
+}
+
+/** A server's own timers keep no process alive; a test that waits for one does, until it is over. */
+export function keepAwake(t: { after(end: () => void): void }): void {
+  const timer = setInterval(() => {}, 60_000);
+  t.after(() => clearInterval(timer));
+}
+
+/** One node's way to the signals that all share, which a test can cut and mend. Words said meanwhile are lost. */
+export class Line implements Signals {
+  readonly #all: Signals;
+  isCut = false;
+
+  constructor(all: Signals) {
+    this.#all = all;
+  }
+
+  async send(topic: Topic, payload: string): Promise<void> {
+    if (!this.isCut) await this.#all.send(topic, payload);
+  }
+
+  listen(topic: Topic, heard: (payload: string) => void): Promise<() => void> {
+    return this.#all.listen(topic, (payload) => {
+      if (!this.isCut) heard(payload);
+    });
+  }
+
+  async close(): Promise<void> {}
 }

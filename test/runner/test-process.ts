@@ -14,7 +14,7 @@ export interface TestRun {
   readonly seconds: number;
 }
 
-const TIME_LIMIT_SECONDS = 300;
+const TIME_LIMIT_SECONDS = 600;
 
 const running = new Set<ChildProcess>();
 
@@ -57,9 +57,9 @@ interface Ending {
   readonly output: string;
 }
 
-async function spawnAndWait(argv: readonly string[], eventFile: string): Promise<Ending> {
+async function spawnAndWait(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ending> {
   const child = spawn(process.execPath, argv, {
-    env: { ...process.env, [EVENT_FILE_VARIABLE]: eventFile },
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
@@ -87,8 +87,24 @@ async function spawnAndWait(argv: readonly string[], eventFile: string): Promise
   return { exitCode, signal, timedOut, output };
 }
 
+/** What stands for files that cannot be run here. */
+export const skippedRun = (files: readonly string[], reason: string): TestRun => ({
+  finished: files.map((file) => ({ kind: 'finished', outcome: 'skipped', file, path: [], reason })),
+  files: [],
+  remarks: [],
+  output: '',
+  seconds: 0,
+});
+
+export interface TestProcessOptions {
+  readonly files: readonly string[];
+  readonly outDir: string;
+  /** Beside this process's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Runs the files together in one process. */
-export async function runTestProcess(files: readonly string[], outDir: string): Promise<TestRun> {
+export async function runTestProcess({ files, outDir, env }: TestProcessOptions): Promise<TestRun> {
   const startMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'larimar-test-'));
   const eventFile = join(folder, 'events');
@@ -98,7 +114,7 @@ export async function runTestProcess(files: readonly string[], outDir: string): 
     const entry = join(outDir, 'test/runner/entry.js');
     const ending = await spawnAndWait(
       ['--enable-source-maps', '--test-reporter', reporter, '--test-reporter-destination', 'stdout', entry, ...files],
-      eventFile,
+      { ...env, [EVENT_FILE_VARIABLE]: eventFile },
     );
     const events = parseEvents(readFileSync(eventFile, 'utf8'));
     const finished = events.filter((event) => event.kind === 'finished');
