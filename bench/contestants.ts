@@ -1,14 +1,13 @@
 /**
- * The servers that are compared: Larimar and Azurite with a data folder each, and the bare server that stores nothing.
- * Each is a child process on a port of its own. Whoever is not being measured is stopped with SIGSTOP, so that one's
- * housekeeping is never charged to another.
+ * The servers that are compared: Larimar and Azurite with a data folder each, Larimar's nodes over PostgreSQL, and the
+ * bare server that stores nothing. A contestant is one or several processes, each on a port of its own. Whoever is not
+ * being measured is stopped with SIGSTOP, so that one's housekeeping is never charged to another.
  */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
@@ -18,10 +17,24 @@ import {
   generateAccountSASQueryParameters,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
-import { expectSuccess, Lane, projectFolder } from './load.ts';
+import { expectSuccess, Lane, type LaneRequest, projectFolder } from './load.ts';
+import { freePorts, type Memory, Server } from './server.ts';
 
-export const contestantNames = ['larimar', 'azurite', 'bare'] as const;
+export const contestantNames = ['larimar', 'azurite', 'bare', 'postgres-1', 'postgres-3'] as const;
 export type ContestantName = (typeof contestantNames)[number];
+
+export const nodeCounts: Readonly<Record<ContestantName, number>> = {
+  larimar: 1,
+  azurite: 1,
+  bare: 1,
+  'postgres-1': 1,
+  'postgres-3': 3,
+};
+
+/** Whether it keeps everything in a database, of which it must be given one. */
+export function isOnDatabase(name: ContestantName): boolean {
+  return name.startsWith('postgres-');
+}
 
 const azuriteVersion = '3.35.0';
 const azuriteFolder = join(projectFolder, '.cache', 'azurite');
@@ -32,9 +45,8 @@ const account = 'devstoreaccount1';
 /** The development account's key, which Microsoft publishes. */
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 const serviceVersion = '2022-11-02';
-const startTimeoutMs = 120_000;
-const stopTimeoutMs = 60_000;
-const startPollMs = 2;
+const wakeTimeoutMs = 30_000;
+const wakePauseMs = 50;
 
 /** A signature that travels in the URL, so that no contestant's client signs while it is measured. */
 const sas = generateAccountSASQueryParameters(
@@ -48,15 +60,11 @@ const sas = generateAccountSASQueryParameters(
   new StorageSharedKeyCredential(account, accountKey),
 ).toString();
 
-export interface Memory {
-  residentMiB: number;
-  /** Resident without pages of mapped files, which the system can take back; null where it does not say. */
-  anonymousMiB: number | null;
-}
-
 export interface ContestantOptions {
   name: ContestantName;
   dataFolder: string;
+  /** Of an empty database, for a contestant that is on one. */
+  databaseUrl?: string;
   /** Another build of Larimar than the one beside this file. */
   larimarProgram?: string;
   nodeOptions?: readonly string[];
@@ -65,8 +73,7 @@ export interface ContestantOptions {
 export class Contestant {
   readonly name: ContestantName;
   readonly #options: ContestantOptions;
-  #child: ChildProcess | null = null;
-  #port = 0;
+  #servers: readonly Server[] = [];
 
   constructor(options: ContestantOptions) {
     this.name = options.name;
@@ -74,22 +81,18 @@ export class Contestant {
     mkdirSync(options.dataFolder, { recursive: true });
   }
 
-  get port(): number {
-    return this.#port;
+  /** Of its servers, over which a load is spread evenly. */
+  get ports(): readonly number[] {
+    return this.#servers.map((server) => server.port);
   }
 
-  get pid(): number {
-    const pid = this.#child?.pid;
-    if (pid === undefined) throw new Error(`${this.name} is not running`);
-    return pid;
+  get pids(): readonly number[] {
+    return this.#servers.map((server) => server.pid);
   }
 
-  /** How the server ended, if it did so of its own accord. */
+  /** How one of its servers ended, if one did so of its own accord. */
   get ended(): string | null {
-    const child = this.#child;
-    if (child === null || (child.exitCode === null && child.signalCode === null)) return null;
-    const lastWords = readFileSync(this.#logFile, 'utf8').trim().slice(-500);
-    return `the server ended with ${child.signalCode ?? child.exitCode}: ${lastWords}`;
+    return this.#servers.map((server) => server.ended).find((ended) => ended !== null) ?? null;
   }
 
   /** The path of a blob in the benchmark's container, without its query. */
@@ -103,125 +106,114 @@ export class Contestant {
     return [words, size, sas].filter((part) => part !== '').join('&');
   }
 
-  /** Starts the server and waits for its first answer; resolves to the milliseconds in between. */
+  /** Starts the servers and waits for the first answer of each; resolves to the milliseconds in between. */
   async start(): Promise<number> {
-    this.#port = await freePort();
-    const log = openSync(this.#logFile, 'a');
-    const [program, ...words] = this.#command();
+    const ports = await freePorts(nodeCounts[this.name]);
     const startedAtMs = performance.now();
-    const child = spawn(process.execPath, [...(this.#options.nodeOptions ?? []), program, ...words], {
-      stdio: ['ignore', log, log],
-      cwd: this.#options.dataFolder,
+    this.#servers = ports.map(
+      (port, index) =>
+        new Server({
+          port,
+          words: [...(this.#options.nodeOptions ?? []), ...this.#command(port)],
+          environment: this.#environment(),
+          folder: this.#options.dataFolder,
+          logFile: join(this.#options.dataFolder, `${this.name}.${index}.log`),
+        }),
+    );
+    await Promise.all(
+      this.#servers.map((server) => server.firstAnswer(`${this.path('000000')}?${this.query()}`)),
+    ).catch((error: Error) => {
+      throw new Error(`${this.name}: ${error.message}`, { cause: error });
     });
-    this.#child = child;
-    running.add(child);
-    child.once('exit', () => running.delete(child));
-    await this.#firstAnswer(startedAtMs);
     return performance.now() - startedAtMs;
   }
 
   async createContainer(): Promise<void> {
     if (this.name === 'bare') return;
-    const lane = await Lane.open({ port: this.port, bufferBytes: 65_536 });
     const path = `/${account}/bench?${this.query('restype=container')}`;
-    expectSuccess(await lane.send({ method: 'PUT', path }));
-    lane.close();
+    await sendOnce(this.ports[0] as number, { method: 'PUT', path });
   }
 
   async stop(): Promise<void> {
-    const child = this.#child;
-    if (child === null) return;
-    this.#child = null;
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-    });
-    child.kill('SIGCONT');
-    child.kill('SIGTERM');
-    const impatience = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs);
-    await exited;
-    clearTimeout(impatience);
+    const servers = this.#servers;
+    this.#servers = [];
+    await Promise.all(servers.map((server) => server.stop()));
   }
 
   pause(): void {
-    this.#child?.kill('SIGSTOP');
+    for (const server of this.#servers) server.pause();
   }
 
-  resume(): void {
-    this.#child?.kill('SIGCONT');
+  /**
+   * Resolves when it can be measured. A node that was still for longer than its session with the database lasts was
+   * given up for dead there, and is back once a write of its own got through.
+   */
+  async resume(): Promise<void> {
+    for (const server of this.#servers) server.resume();
+    if (isOnDatabase(this.name)) await Promise.all(this.ports.map((port) => this.#untilWriting(port)));
   }
 
+  /** Of all its servers together. */
   async memory(): Promise<Memory> {
-    const statusFile = `/proc/${this.pid}/status`;
-    if (!existsSync(statusFile)) {
-      const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.pid)]);
-      return { residentMiB: Number(stdout) / 1024, anonymousMiB: null };
-    }
-    const status = readFileSync(statusFile, 'utf8');
-    const kibibytes = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
-    return { residentMiB: kibibytes('VmRSS') / 1024, anonymousMiB: kibibytes('RssAnon') / 1024 };
+    const parts = await Promise.all(this.#servers.map((server) => server.memory()));
+    return parts.reduce((sum, part) => ({
+      residentMiB: sum.residentMiB + part.residentMiB,
+      anonymousMiB:
+        sum.anonymousMiB === null || part.anonymousMiB === null ? null : sum.anonymousMiB + part.anonymousMiB,
+    }));
   }
 
-  get #logFile(): string {
-    return join(this.#options.dataFolder, `${this.name}.log`);
-  }
-
-  #command(): [string, ...string[]] {
-    const port = String(this.#port);
-    const data = join(this.#options.dataFolder, 'data');
-    switch (this.name) {
-      case 'larimar': {
-        const program = this.#options.larimarProgram ?? builtLarimarProgram;
-        return [program, 'serve', '--blob-port', port, '--data', data, '--log', 'silent'];
+  async #untilWriting(port: number): Promise<void> {
+    // A staged block: no listing shows what this leaves behind.
+    const path = `${this.path(`awake-${port}`)}?${this.query('comp=block&blockid=AAAA')}`;
+    const deadlineMs = performance.now() + wakeTimeoutMs;
+    for (;;) {
+      try {
+        return await sendOnce(port, { method: 'PUT', path, body: Buffer.from('x') });
+      } catch (error) {
+        if (this.ended !== null || performance.now() > deadlineMs) throw error;
+        await delay(wakePauseMs);
       }
+    }
+  }
+
+  #command(port: number): string[] {
+    const data = join(this.#options.dataFolder, 'data');
+    const larimar = [this.#options.larimarProgram ?? builtLarimarProgram, 'serve', '--blob-port', String(port)];
+    switch (this.name) {
+      case 'larimar':
+        return [...larimar, '--data', data, '--log', 'silent'];
+      case 'postgres-1':
+      case 'postgres-3':
+        return [...larimar, '--content', 'postgres', '--log', 'silent'];
       case 'azurite': {
         const quiet = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
-        return [azuriteProgram, '--blobPort', port, '--location', data, ...quiet];
+        return [azuriteProgram, '--blobPort', String(port), '--location', data, ...quiet];
       }
       case 'bare':
-        return [fileURLToPath(new URL('./bare.js', import.meta.url)), port];
+        return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(port)];
     }
   }
 
-  async #firstAnswer(startedAtMs: number): Promise<void> {
-    while (performance.now() - startedAtMs < startTimeoutMs) {
-      if (this.ended !== null) break;
-      if (await answers(this.#port, `${this.path('000000')}?${this.query()}`)) return;
-      await new Promise((resolve) => setTimeout(resolve, startPollMs));
-    }
-    throw new Error(`${this.name} did not start:\n${readFileSync(this.#logFile, 'utf8').slice(-2000)}`);
+  /** Nothing of the caller's own settings. The database's password is kept off the command line, which everybody sees. */
+  #environment(): NodeJS.ProcessEnv {
+    const callers = Object.entries(process.env).filter(([name]) => !name.startsWith('LARIMAR_'));
+    const { databaseUrl } = this.#options;
+    return {
+      ...Object.fromEntries(callers),
+      LARIMAR_ADMIN_PORT: 'off',
+      ...(databaseUrl === undefined ? {} : { LARIMAR_ENGINE: databaseUrl }),
+    };
   }
 }
 
-/** Any answer will do: before the first container is made, a server that is up says 404. */
-async function answers(port: number, path: string): Promise<boolean> {
+async function sendOnce(port: number, request: LaneRequest): Promise<void> {
+  const lane = await Lane.open({ port, bufferBytes: 65_536 });
   try {
-    const lane = await Lane.open({ port, bufferBytes: 65_536 });
-    await lane.send({ method: 'HEAD', path });
+    expectSuccess(await lane.send(request));
+  } finally {
     lane.close();
-    return true;
-  } catch {
-    return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
-}
-
-const running = new Set<ChildProcess>();
-
-/** For an early end: SIGKILL also ends a server that is stopped at the time. */
-export function killAll(): void {
-  for (const child of running) child.kill('SIGKILL');
 }
 
 /** Null if Larimar can be started, else what to do about it. */

@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { expectSuccess, failureOf, headerOf, Lane, rateInLanes } from './load.ts';
+import {
+  divide,
+  expectSuccess,
+  failureOf,
+  headerOf,
+  inLanes,
+  Lane,
+  rateInLanes,
+  sumOf,
+  wrk,
+  wrkIsInstalled,
+} from './load.ts';
 
 /** A server that answers the n-th request of a connection with the n-th list of pieces, each written by itself. */
 async function listen(context: TestContext, answers: readonly (readonly string[])[]): Promise<number> {
@@ -75,10 +88,65 @@ test('failed steps are counted beside the rate', async (context) => {
     ['HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n'],
   ]);
   let steps = 0;
-  const result = await rateInLanes({ port, connections: 1, seconds: 0.05 }, async (lane) => {
+  const result = await rateInLanes({ ports: [port], connections: 1, seconds: 0.05 }, async (lane) => {
     steps += 1;
     return failureOf(await lane.send({ method: 'PUT', path: '/' }));
   });
   assert.equal(result.failureCount, Math.floor(steps / 2));
+  assert.ok(result.value > 0);
+});
+
+test('lanes are dealt out to the ports in turn', async (context) => {
+  const ports = await Promise.all(
+    ['a', 'b', 'c'].map((name) => listen(context, [[`HTTP/1.1 200 OK\r\nETag: ${name}\r\nContent-Length: 0\r\n\r\n`]])),
+  );
+  const answeredBy: (string | null)[] = [];
+  await inLanes({ ports, connections: 5 }, async (lane, index) => {
+    answeredBy[index] = headerOf(await lane.send({ method: 'GET', path: '/' }), 'etag');
+  });
+  assert.deepEqual(answeredBy, ['a', 'b', 'c', 'a', 'b']);
+});
+
+test('connections are divided as evenly as it goes, and a port for which none is left gets none', () => {
+  assert.deepEqual(
+    divide(64, [1, 2, 3]).map(({ count }) => count),
+    [22, 21, 21],
+  );
+  assert.deepEqual(divide(2, [10, 20, 30]), [
+    { port: 10, count: 1 },
+    { port: 20, count: 1 },
+  ]);
+});
+
+test('what several loads reached is added up, and the first failure is told', () => {
+  const parts = [
+    { value: 100, failureCount: 0, failure: null },
+    { value: 20, failureCount: 2, failure: 'refused' },
+    { value: 3, failureCount: 1, failure: 'broken' },
+  ];
+  assert.deepEqual(sumOf(parts), { value: 123, failureCount: 3, failure: 'refused' });
+});
+
+test('wrk loads every port, each from another name on', {
+  skip: (await wrkIsInstalled()) ? false : 'needs wrk',
+}, async (context) => {
+  const firstNames: number[] = [];
+  const ports = await Promise.all(
+    [0, 1, 2].map(async (index) => {
+      const server = createHttpServer((request, response) => {
+        firstNames[index] ??= Number(/^\/blob-(\d{6})\?q$/.exec(request.url ?? '')?.[1]);
+        response.writeHead(201).end();
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      context.after(() => server.close());
+      return (server.address() as AddressInfo).port;
+    }),
+  );
+  const load = { ports, seconds: 1, connections: 3, method: 'PUT', path: '/blob-', query: 'q', nameCount: 90 } as const;
+  const result = await wrk(load);
+  const [first = Number.NaN] = firstNames;
+  assert.deepEqual(firstNames, [first, first + 30, first + 60]);
+  assert.equal(result.failure, null);
   assert.ok(result.value > 0);
 });

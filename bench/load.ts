@@ -30,7 +30,8 @@ function findProjectFolder(folder: string): string {
 }
 
 export interface WrkLoad {
-  port: number;
+  /** Of one contestant; connections are divided among them. */
+  ports: readonly number[];
   seconds: number;
   connections: number;
   method: 'GET' | 'HEAD' | 'PUT';
@@ -42,21 +43,50 @@ export interface WrkLoad {
   nameCount?: number;
 }
 
-/** Requests per second. */
+/** Requests per second, of one wrk per port, all at the same time. */
 export async function wrk(load: WrkLoad): Promise<Outcome> {
+  const shares = divide(load.connections, load.ports);
+  // Each begins elsewhere among the names, so that they do not all write the same blob at once.
+  const nameStep = Math.floor((load.nameCount ?? 0) / shares.length);
+  const parts = await Promise.all(
+    shares.map(({ port, count }, index) => wrkOnPort(load, { port, connections: count, firstName: index * nameStep })),
+  );
+  return sumOf(parts);
+}
+
+export function sumOf(parts: readonly Outcome[]): Outcome {
+  return parts.reduce((sum, part) => ({
+    value: sum.value + part.value,
+    failureCount: sum.failureCount + part.failureCount,
+    failure: sum.failure ?? part.failure,
+  }));
+}
+
+/** As evenly as it goes; without the ports for which nothing is left. */
+export function divide(count: number, ports: readonly number[]): { port: number; count: number }[] {
+  return ports
+    .map((port, index) => ({ port, count: Math.floor((count + ports.length - 1 - index) / ports.length) }))
+    .filter((share) => share.count > 0);
+}
+
+async function wrkOnPort(
+  load: WrkLoad,
+  part: { port: number; connections: number; firstName: number },
+): Promise<Outcome> {
   const { stdout } = await runWrk([
     '--threads=1',
-    `--connections=${load.connections}`,
+    `--connections=${part.connections}`,
     `--duration=${load.seconds}s`,
     '--timeout=30s',
     `--script=${join(projectFolder, 'bench', 'requests.lua')}`,
-    `http://127.0.0.1:${load.port}`,
+    `http://127.0.0.1:${part.port}`,
     '--',
     load.method,
     load.path,
     `?${load.query}`,
     String(load.bodyBytes ?? 0),
     String(load.nameCount ?? 0),
+    String(part.firstName),
     ...(load.headers ?? []),
   ]);
   const result = /^RESULT (\d+) ([\d.]+) (\d+) (\d+)$/m.exec(stdout);
@@ -213,7 +243,8 @@ export class Lane {
 }
 
 export interface LaneLoad {
-  port: number;
+  /** Of one contestant; connections are dealt out to them in turn. */
+  ports: readonly number[];
   connections: number;
   bufferBytes?: number;
 }
@@ -222,7 +253,9 @@ export interface LaneLoad {
 export async function inLanes(load: LaneLoad, body: (lane: Lane, index: number) => Promise<void>): Promise<void> {
   const bufferBytes = load.bufferBytes ?? 65_536;
   const lanes = await Promise.all(
-    Array.from({ length: load.connections }, () => Lane.open({ port: load.port, bufferBytes })),
+    Array.from({ length: load.connections }, (_, index) =>
+      Lane.open({ port: load.ports[index % load.ports.length] as number, bufferBytes }),
+    ),
   );
   try {
     await Promise.all(lanes.map(body));

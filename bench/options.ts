@@ -2,14 +2,14 @@
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ContestantName, contestantNames } from './contestants.ts';
 import { allRows } from './rows/all-rows.ts';
 import { mebibyte, type Row, type Scale } from './rows/row.ts';
+import { type Column, columns } from './table.ts';
 
 export interface Options {
   scale: Scale;
   rows: Row[];
-  contestants: ContestantName[];
+  columns: Column[];
   larimarProgram?: string;
   dataFolder?: string;
   jsonFile?: string;
@@ -37,7 +37,17 @@ const quickScale: Scale = {
   singlePutBytes: 64 * mebibyte,
 };
 
-export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run.
+/** What is compared when nothing is chosen: Larimar with its peer and its limit. */
+const peers = { columns: 'larimar,azurite,bare', rows: undefined };
+
+/** Larimar on one machine with its nodes over a database, and those with what the database itself reaches. */
+const scaleOut = {
+  columns: 'larimar,postgres-1,postgres-3,pgbench',
+  rows: 'put-1k,put-64k,get-1k,properties,one-blob,set-metadata,lease',
+};
+
+export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run. With
+--scale-out: with one and three nodes over PostgreSQL, and these with what pgbench reaches by transactions of one row.
 
   npm run bench -- [options]
 
@@ -46,7 +56,11 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
     .map((row) => row.name)
     .join(', ')
     .replace(/(.{60,80}) /g, '$1\n                      ')}
-  --only a,b          only these of ${contestantNames.join(', ')}
+  --only a,b          only these of ${columns.join(', ')}
+                      (${peers.columns.replaceAll(',', ', ')})
+  --scale-out         --only ${scaleOut.columns}
+                      --rows ${scaleOut.rows};
+                      about seven minutes, three with --quick
   --rounds N          rounds per contestant and row (${wholeScale.rounds}); the median is printed
   --blobs N           blobs held in the list, memory and start-up rows (${wholeScale.blobCount})
   --azurite-blobs N   the same for Azurite, which takes minutes to store more (${wholeScale.azuriteBlobCount})
@@ -55,7 +69,8 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
   --json FILE         also write every round's figure to a file
   --help              this text
 
-Needs wrk. Everything written is removed at the end.`;
+Needs wrk; over PostgreSQL, Debian's package postgresql too, of which it starts a server of its own in the data folder
+(as the user postgres, if started by root). Everything written is removed at the end.`;
 
 /** Null when only help was asked for. */
 export function parseOptions(words: readonly string[]): Options | null {
@@ -65,6 +80,7 @@ export function parseOptions(words: readonly string[]): Options | null {
       quick: { type: 'boolean' },
       rows: { type: 'string' },
       only: { type: 'string' },
+      'scale-out': { type: 'boolean' },
       rounds: { type: 'string' },
       blobs: { type: 'string' },
       'azurite-blobs': { type: 'string' },
@@ -82,10 +98,11 @@ export function parseOptions(words: readonly string[]): Options | null {
     blobCount: countOf('--blobs', values.blobs, base.blobCount),
     azuriteBlobCount: countOf('--azurite-blobs', values['azurite-blobs'], base.azuriteBlobCount),
   };
+  const preset = values['scale-out'] === true ? scaleOut : peers;
   return {
     scale,
-    rows: chosen('--rows', values.rows, allRows(scale), (row) => row.name),
-    contestants: chosen('--only', values.only, [...contestantNames], (name) => name),
+    rows: chosen('--rows', values.rows ?? preset.rows, allRows(scale), (row) => row.name),
+    columns: chosen('--only', values.only ?? preset.columns, [...columns], (name) => name),
     ...(values.larimar === undefined ? {} : { larimarProgram: resolve(values.larimar) }),
     ...(values.data === undefined ? {} : { dataFolder: resolve(values.data) }),
     ...(values.json === undefined ? {} : { jsonFile: values.json }),

@@ -7,13 +7,15 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Contestant, contestantNames, fetchAzurite, killAll, missingLarimar } from './contestants.ts';
+import { Contestant, contestantNames, fetchAzurite, isOnDatabase, missingLarimar } from './contestants.ts';
 import { readSelfTimes, renderTop, type Span } from './cpu-profile.ts';
 import { projectFolder } from './load.ts';
 import { wholeScale } from './options.ts';
+import { missingPostgres, PostgresServer } from './postgres.ts';
 import { allRows } from './rows/all-rows.ts';
 import type { Row, Scale } from './rows/row.ts';
 import { fill } from './rows/small-blobs.ts';
+import { endAll } from './running.ts';
 
 const help = `Profiles one server under the load of one row of the benchmark.
 
@@ -50,18 +52,18 @@ async function profile({ row, scale, contestant, profileFolder, top }: Profiling
   await row.prepare?.(contestant);
   await row.round(contestant, -1);
 
-  const { pid } = contestant;
-  const threadsBefore = threadSeconds(pid);
+  const { pids } = contestant;
+  const threadsBefore = threadSeconds(pids);
   const fromUs = monotonicUs();
   const result = await row.round(contestant, 0);
   const span = { fromUs, toUs: monotonicUs() };
-  const threadsAfter = threadSeconds(pid);
+  const threadsAfter = threadSeconds(pids);
   await contestant.stop();
 
   say(`${row.title}: ${result.value.toFixed(0)} ${row.unit} while profiled, ${result.failureCount} failed`);
   printThreads(threadsBefore, threadsAfter, span);
   // A kept folder may hold profiles of earlier runs: a file's name has the process's id in it.
-  const files = readdirSync(profileFolder).filter((file) => file.includes(`.${pid}.`));
+  const files = readdirSync(profileFolder).filter((file) => pids.some((pid) => file.includes(`.${pid}.`)));
   if (files.length === 0) throw new Error(`${contestant.name} left no profile: it must end by itself on SIGTERM`);
   for (const file of files) printProfile(join(profileFolder, file), span, top);
 }
@@ -86,19 +88,21 @@ interface Thread {
   seconds: number;
 }
 
-/** Processor time so far of each thread of a process; empty where the system does not tell. */
-function threadSeconds(pid: number): Map<string, Thread> {
+/** Processor time so far of each thread of these processes; empty where the system does not tell. */
+function threadSeconds(pids: readonly number[]): Map<string, Thread> {
+  return new Map(pids.flatMap((pid) => threadsOf(pid)));
+}
+
+function threadsOf(pid: number): [string, Thread][] {
   const folder = `/proc/${pid}/task`;
-  if (!existsSync(folder)) return new Map();
-  return new Map(
-    readdirSync(folder).map((thread) => {
-      const line = readFileSync(join(folder, thread, 'stat'), 'latin1');
-      // The name is in brackets and may hold blanks: fields are counted from behind it (14 and 15, in 1/100 s).
-      const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-      const name = thread === String(pid) ? 'main' : line.slice(line.indexOf('(') + 1, line.lastIndexOf(')'));
-      return [thread, { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 }];
-    }),
-  );
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).map((thread) => {
+    const line = readFileSync(join(folder, thread, 'stat'), 'latin1');
+    // The name is in brackets and may hold blanks: fields are counted from behind it (14 and 15, in 1/100 s).
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    const name = thread === String(pid) ? 'main' : line.slice(line.indexOf('(') + 1, line.lastIndexOf(')'));
+    return [thread, { name, seconds: (Number(fields[11]) + Number(fields[12])) / 100 }];
+  });
 }
 
 function printThreads(before: Map<string, Thread>, after: Map<string, Thread>, span: Span): void {
@@ -136,20 +140,25 @@ async function main(): Promise<void> {
   if (row === undefined || values.help === true) return say(help);
   const name = contestantNames.find((name) => name === values.of);
   if (name === undefined) return say(help);
-  const missing = name === 'larimar' ? missingLarimar(values.larimar) : null;
+  const isOurs = name === 'larimar' || isOnDatabase(name);
+  const missing = (isOurs ? missingLarimar(values.larimar) : null) ?? (isOnDatabase(name) ? missingPostgres() : null);
   if (missing !== null) throw new Error(missing);
   if (name === 'azurite') await fetchAzurite(say);
 
   mkdirSync(join(projectFolder, '.cache'), { recursive: true });
   const dataFolder = mkdtempSync(join(projectFolder, '.cache', 'profile-'));
   process.on('exit', () => {
-    killAll();
+    endAll();
     rmSync(dataFolder, { recursive: true, force: true, maxRetries: 5 });
   });
   const profileFolder = values.keep === undefined ? join(dataFolder, 'profiles') : resolve(values.keep);
   mkdirSync(profileFolder, { recursive: true });
+  const databaseUrl = isOnDatabase(name)
+    ? await (await PostgresServer.start(dataFolder)).createDatabase('profile')
+    : undefined;
   const contestant = new Contestant({
     name,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
     dataFolder,
     nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, '--cpu-prof-interval=500'],
     ...(values.larimar === undefined ? {} : { larimarProgram: resolve(values.larimar) }),

@@ -1,15 +1,17 @@
--- The requests that wrk sends, chosen by its arguments: method, path, query, body size, count of names, then headers.
--- With a count above 0, names are made by appending 000000, 000001, … to the path, wrapping round at the count.
+-- The requests that wrk sends, chosen by its arguments: method, path, query, body size, count of names, number of
+-- the first name, then headers. With a count above 0, names are made by appending 000000, 000001, … to the path, from the
+-- first on, wrapping round at the count.
 -- Ends with one line "RESULT requests seconds refused socket-errors".
 
 local first, rest, count, same
-local sent = 0
+local next
 
 function init(args)
   local method, path, query = args[1], args[2], args[3]
   local body = string.rep("x", tonumber(args[4]))
   count = tonumber(args[5])
-  for i = 6, #args do
+  next = tonumber(args[6])
+  for i = 7, #args do
     local name, value = args[i]:match("^([^:]+): (.*)$")
     wrk.headers[name] = value
   end
@@ -27,8 +29,8 @@ function request()
   if count == 0 then
     return same
   end
-  local name = string.format("%06d", sent % count)
-  sent = sent + 1
+  local name = string.format("%06d", next % count)
+  next = next + 1
   return first .. name .. rest
 end
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Row } from './rows/row.ts';
-import { median, type RowResult, renderTable, resultsAsJson } from './table.ts';
+import { type Column, median, type RowResult, renderTable, resultsAsJson } from './table.ts';
 
 const row: Row = {
   name: 'put',
@@ -14,7 +14,9 @@ const row: Row = {
   round: () => Promise.reject(new Error('not run here')),
 };
 
-function result(rounds: ['larimar' | 'azurite' | 'bare', number[]][], failures: string[] = []): RowResult {
+const peers = ['larimar', 'azurite', 'bare'] as const;
+
+function result(rounds: [Column, number[]][], failures: string[] = []): RowResult {
   return { row, rounds: new Map(rounds), failures };
 }
 
@@ -25,21 +27,42 @@ test('the median of an even count lies between the middle two, and of nothing is
 });
 
 test('ratios are of medians, so one disturbed round does not change them', () => {
-  const json = resultsAsJson([
-    result([
-      ['larimar', [1000, 1010, 10]],
-      ['azurite', [100, 100, 100]],
-      ['bare', [4000, 1, 4000]],
-    ]),
+  const measured = result([
+    ['larimar', [1000, 1010, 10]],
+    ['azurite', [100, 100, 100]],
+    ['bare', [4000, 1, 4000]],
   ]);
-  assert.deepEqual(
-    json.map(({ larimarToAzurite, larimarToBare }) => [larimarToAzurite, larimarToBare]),
-    [[10, 0.25]],
-  );
+  const [report] = resultsAsJson([measured], peers);
+  assert.deepEqual(report?.ratios, { 'Larimar/Azurite': 10, 'Larimar/bare': 0.25 });
 });
 
 test('a row without figures shows dashes, and one with failures is marked', () => {
-  const lines = renderTable([result([['bare', [5]]], ['larimar: 3 failed'])]).split('\n');
+  const lines = renderTable([result([['bare', [5]]], ['larimar: 3 failed'])], peers).split('\n');
   const cells = (lines[2] ?? '').split('|').map((cell) => cell.trim());
   assert.deepEqual(cells.slice(1, -1), ['Put Blob (!)', 'req/s', '-', '-', '5', '-', '-']);
+});
+
+test('nodes over a database stand beside lmdb and pgbench, in sum and per node', () => {
+  const measured = result([
+    ['larimar', [9000]],
+    ['postgres-1', [3000]],
+    ['postgres-3', [4500]],
+    ['pgbench', [6000]],
+  ]);
+  const lines = renderTable([measured], ['larimar', 'postgres-1', 'postgres-3', 'pgbench']).split('\n');
+  const [titles, , figures] = lines.map((line) => line.split('|').map((cell) => cell.trim()));
+  assert.deepEqual(
+    titles?.slice(3, -1).map((title, index) => [title, figures?.[index + 3]]),
+    [
+      ['lmdb', '9,000'],
+      ['postgres ×1', '3,000'],
+      ['postgres ×3 (sum)', '4,500'],
+      ['pgbench', '6,000'],
+      ['×1/lmdb', '0.33'],
+      ['×3/×1', '1.5'],
+      ['×1/pgbench', '0.5'],
+      ['×3/pgbench', '0.75'],
+      ['×3/pgbench per node', '0.25'],
+    ],
+  );
 });

@@ -1,14 +1,45 @@
 /** The benchmark's result: medians, ratios, and the table that shows them. */
 
-import type { ContestantName } from './contestants.ts';
+import { type ContestantName, contestantNames, nodeCounts } from './contestants.ts';
 import type { Row } from './rows/row.ts';
+
+/** Whatever has figures: the contestants, and pgbench, which serves nothing but takes its turns like them. */
+export const columns = [...contestantNames, 'pgbench'] as const;
+export type Column = ContestantName | 'pgbench';
 
 export interface RowResult {
   row: Row;
   /** Every round's figure, in order. */
-  rounds: Map<ContestantName, number[]>;
+  rounds: Map<Column, number[]>;
   failures: string[];
 }
+
+const titles: Readonly<Record<Column, string>> = {
+  larimar: 'Larimar',
+  azurite: 'Azurite',
+  bare: 'bare',
+  'postgres-1': 'postgres ×1',
+  'postgres-3': 'postgres ×3 (sum)',
+  pgbench: 'pgbench',
+};
+
+interface Ratio {
+  title: string;
+  of: Column;
+  to: Column;
+  /** Divides the first by the number of its nodes. */
+  perNode?: boolean;
+}
+
+const ratios: readonly Ratio[] = [
+  { title: 'Larimar/Azurite', of: 'larimar', to: 'azurite' },
+  { title: 'Larimar/bare', of: 'larimar', to: 'bare' },
+  { title: '×1/lmdb', of: 'postgres-1', to: 'larimar' },
+  { title: '×3/×1', of: 'postgres-3', to: 'postgres-1' },
+  { title: '×1/pgbench', of: 'postgres-1', to: 'pgbench' },
+  { title: '×3/pgbench', of: 'postgres-3', to: 'pgbench' },
+  { title: '×3/pgbench per node', of: 'postgres-3', to: 'pgbench', perNode: true },
+];
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -18,17 +49,16 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-export function renderTable(results: readonly RowResult[]): string {
+/** With a column for each of those chosen, and the ratios between them. */
+export function renderTable(results: readonly RowResult[], chosen: readonly Column[]): string {
+  const shownRatios = ratiosAmong(chosen);
   const cells = [
-    ['', 'unit', 'Larimar', 'Azurite', 'bare', 'Larimar/Azurite', 'Larimar/bare'],
+    ['', 'unit', ...chosen.map((column) => titleOf(column, chosen)), ...shownRatios.map(({ title }) => title)],
     ...results.map(({ row, rounds, failures }) => [
       `${row.title}${failures.length > 0 ? ' (!)' : ''}`,
       `${row.unit}${row.better === 'lower' ? ' (less is better)' : ''}`,
-      figureText(medianOf(rounds, 'larimar')),
-      figureText(medianOf(rounds, 'azurite')),
-      figureText(medianOf(rounds, 'bare')),
-      ratioText(ratioOf(rounds, 'azurite')),
-      ratioText(ratioOf(rounds, 'bare')),
+      ...chosen.map((column) => figureText(medianOf(rounds, column))),
+      ...shownRatios.map((ratio) => ratioText(valueOf(ratio, rounds))),
     ]),
   ];
   const widths = (cells[0] as string[]).map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
@@ -50,13 +80,12 @@ export interface RowReport {
   better: Row['better'];
   rounds: Record<string, number[]>;
   medians: Record<string, number>;
-  /** Not a number, and so null in the file, where one of the two was not measured. */
-  larimarToAzurite: number;
-  larimarToBare: number;
+  /** By the table's title. Not a number, and so null in the file, where one of the two was not measured. */
+  ratios: Record<string, number>;
   failures: string[];
 }
 
-export function resultsAsJson(results: readonly RowResult[]): RowReport[] {
+export function resultsAsJson(results: readonly RowResult[], chosen: readonly Column[]): RowReport[] {
   return results.map(({ row, rounds, failures }) => ({
     name: row.name,
     title: row.title.trim(),
@@ -64,18 +93,28 @@ export function resultsAsJson(results: readonly RowResult[]): RowReport[] {
     better: row.better,
     rounds: Object.fromEntries(rounds),
     medians: Object.fromEntries([...rounds].map(([name, values]) => [name, median(values)])),
-    larimarToAzurite: ratioOf(rounds, 'azurite'),
-    larimarToBare: ratioOf(rounds, 'bare'),
+    ratios: Object.fromEntries(ratiosAmong(chosen).map((ratio) => [ratio.title, valueOf(ratio, rounds)])),
     failures,
   }));
 }
 
-function medianOf(rounds: RowResult['rounds'], name: ContestantName): number {
-  return median(rounds.get(name) ?? []);
+function ratiosAmong(chosen: readonly Column[]): Ratio[] {
+  return ratios.filter(({ of, to }) => chosen.includes(of) && chosen.includes(to));
 }
 
-function ratioOf(rounds: RowResult['rounds'], other: ContestantName): number {
-  return medianOf(rounds, 'larimar') / medianOf(rounds, other);
+/** Beside its own nodes over a database, Larimar alone is told apart by its engine. */
+function titleOf(column: Column, chosen: readonly Column[]): string {
+  const isBesideNodes = chosen.some((other) => other.startsWith('postgres-'));
+  return column === 'larimar' && isBesideNodes ? 'lmdb' : titles[column];
+}
+
+function medianOf(rounds: RowResult['rounds'], column: Column): number {
+  return median(rounds.get(column) ?? []);
+}
+
+function valueOf({ of, to, perNode }: Ratio, rounds: RowResult['rounds']): number {
+  const nodeCount = perNode === true && of !== 'pgbench' ? nodeCounts[of] : 1;
+  return medianOf(rounds, of) / nodeCount / medianOf(rounds, to);
 }
 
 function figureText(value: number): string {

@@ -10,7 +10,7 @@ const leaseSeconds = 15;
 export function conditionRows(scale: Scale): Row[] {
   const shared = { better: 'higher', stage: 'fresh', rounds: scale.rounds, warmsUp: true } as const;
   const load = (contestant: Contestant) => ({
-    port: contestant.port,
+    ports: contestant.ports,
     connections: scale.connections,
     seconds: scale.roundSeconds,
   });
@@ -21,6 +21,7 @@ export function conditionRows(scale: Scale): Row[] {
       name: 'set-metadata',
       title: 'Set Blob Metadata, If-Match',
       unit: 'req/s',
+      pgbench: 'update',
       prepare: (contestant) => putBlobs(contestant, { prefix: 'metadata-', count: scale.connections, sizeBytes: 1024 }),
       round: (contestant) => {
         const etags = Array.from({ length: scale.connections }, () => '*');

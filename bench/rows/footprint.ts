@@ -49,7 +49,7 @@ export function footprintRows(scale: Scale): { empty: Row[]; filled: Row[]; rest
 
 /** A server that forgot its blobs would start up quickly. */
 async function expectFilled(contestant: Contestant): Promise<void> {
-  await inLanes({ port: contestant.port, connections: 1 }, async (lane) => {
+  await inLanes({ ports: contestant.ports, connections: 1 }, async (lane) => {
     const path = `${contestant.path('000000')}?${contestant.query()}`;
     expectSuccess(await lane.send({ method: 'HEAD', path }));
   });

@@ -58,8 +58,9 @@ function getPage(contestant: Contestant, options: { agent: Agent; pageBytes: num
   const query = contestant.query(`${words}${marker}`, { answerBytes: options.pageBytes });
   // A container's path is a blob's without its last part.
   const path = `${contestant.path('').slice(0, -1)}?${query}`;
+  const [port] = contestant.ports;
   return new Promise((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port: contestant.port, path, agent: options.agent }, (response) => {
+    const request = get({ host: '127.0.0.1', port, path, agent: options.agent }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }));

@@ -17,6 +17,9 @@ export interface Scale {
   singlePutBytes: number;
 }
 
+/** A one-row transaction of pgbench's: pgbench.ts. */
+export type PgbenchScript = 'update' | 'insert' | 'select';
+
 export interface Row {
   /** What `--rows` calls it. */
   name: string;
@@ -31,6 +34,8 @@ export interface Row {
   /** Done once for each contestant, before the first round. */
   prepare?: (contestant: Contestant) => Promise<void>;
   round: (contestant: Contestant, round: number) => Promise<Outcome>;
+  /** What pgbench does beside it, where it has anything like it. */
+  pgbench?: PgbenchScript;
 }
 
 export const mebibyte = 1_048_576;

@@ -20,7 +20,7 @@ export function smallBlobRows(scale: Scale): Row[] {
 
   const load = (contestant: Contestant, rest: Partial<WrkLoad> & Pick<WrkLoad, 'method' | 'path'>): Promise<Outcome> =>
     wrk({
-      port: contestant.port,
+      ports: contestant.ports,
       seconds: scale.roundSeconds,
       connections: scale.connections,
       query: contestant.query(),
@@ -42,12 +42,13 @@ export function smallBlobRows(scale: Scale): Row[] {
   });
 
   return [
-    put('put-1k', 1024),
+    { ...put('put-1k', 1024), pgbench: 'insert' },
     put('put-64k', 65_536),
     {
       ...shared,
       name: 'get-1k',
       title: 'Get Blob 1 KiB',
+      pgbench: 'select',
       prepare: (contestant) => putBlobs(contestant, { prefix: 'get-1k-', count: readNameCount, sizeBytes: 1024 }),
       round: (contestant) =>
         load(contestant, {
@@ -88,7 +89,7 @@ export async function putBlobs(
 ): Promise<void> {
   const body = Buffer.alloc(options.sizeBytes, 'x');
   let next = 0;
-  await inLanes({ port: contestant.port, connections: Math.min(64, options.count) }, async (lane) => {
+  await inLanes({ ports: contestant.ports, connections: Math.min(64, options.count) }, async (lane) => {
     while (next < options.count) {
       const blob = `${options.prefix}${String(next).padStart(6, '0')}`;
       next += 1;

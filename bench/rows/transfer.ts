@@ -92,7 +92,7 @@ async function inTurn(
 ): Promise<void> {
   let next = 0;
   const connections = Math.min(inFlight, count);
-  await inLanes({ port: contestant.port, connections, bufferBytes }, async (lane) => {
+  await inLanes({ ports: contestant.ports, connections, bufferBytes }, async (lane) => {
     while (next < count) {
       const index = next;
       next += 1;
