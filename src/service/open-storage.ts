@@ -1,13 +1,23 @@
-/** Puts the services' common ground on an engine and a content store, clears up after a crash, and starts sweeping. */
+/**
+ * Puts the services' common ground on an engine and a content store, clears up after a crash, and joins the other nodes
+ * that work on the same store, if it is one that nodes share. Whatever happens by itself, by a timer, is started here.
+ */
 
 import type { Clock } from '../base/clock.ts';
 import { IdSource } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Signals } from '../signals/signals.ts';
 import { expireStaging } from './blob/staging.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
+import { Known } from './known.ts';
+import { Census, SETTLING_BEATS } from './nodes/census.ts';
+import { type Chore, Chores } from './nodes/chores.ts';
+import { Duties, GARBAGE_TOPIC } from './nodes/duties.ts';
+import { Nodes, SWEEP } from './nodes/nodes.ts';
+import { Soon } from './nodes/soon.ts';
 import { decodeJson } from './records/codec.ts';
 import type { PlacedRecord } from './records/extent-record.ts';
 import { idOf, tableRange } from './records/keys.ts';
@@ -15,53 +25,137 @@ import { freshSnapshots, scanSteps } from './records/scan.ts';
 import { EtagSource, type Storage } from './storage.ts';
 
 const STEP_RECORDS = 1_000;
-const HOUR_MS = 60 * 60 * 1000;
+const MINUTE_MS = 60 * 1000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
-export async function openStorage(options: {
-  engine: Engine;
-  content: ContentStore;
-  clock: Clock;
-  onError: (error: unknown) => void;
-}): Promise<{ storage: Storage; sweeper: Sweeper; close: () => Promise<void> }> {
-  const { engine, content, clock } = options;
-  await content.recover(placedExtents(engine));
+const BEAT_MS = 3_000;
+/** Garbage made elsewhere is told to the leader at most so often. */
+const GARBAGE_PAUSE_MS = 200;
+/**
+ * What nodes write and have not published yet is younger than this. A store may count from the beginning of a write, and
+ * a long body over a slow line takes its time,
+ */
+const RECOVERY_SPARES_MS = DAY_MS;
+/** but after this long it is not published any more. */
+const PUBLISH_LIMIT_MS = DAY_MS / 2;
+const FIRST_RECOVERY_AFTER_MS = 10 * MINUTE_MS;
+
+export interface StorageOptions {
+  readonly engine: Engine;
+  readonly content: ContentStore;
+  readonly signals: Signals;
+  readonly clock: Clock;
+  /** This node's number among those that share the store, for its ETags; null: there are no others. */
+  readonly slot: () => number | null;
+  /** Other processes may work on the same engine and content at the same time. */
+  readonly isShared: boolean;
+  /** What went wrong in work that nobody waits for. */
+  readonly onError: (error: unknown) => void;
+  /** How often a node looks by itself; null: never, somebody calls `beat`. */
+  readonly beatMs?: number | null;
+}
+
+export interface OpenStorage {
+  readonly storage: Storage;
+  readonly sweeper: Sweeper;
+  readonly nodes: Nodes;
+  /** What the node does every few seconds, done now. */
+  readonly beat: () => Promise<void>;
+  /** Waits for the work under way, then leaves. Engine, content and signals stay open. */
+  readonly close: () => Promise<void>;
+}
+
+export async function openStorage(options: StorageOptions): Promise<OpenStorage> {
+  const { engine, content, signals, clock, isShared, onError } = options;
+  if (!isShared) await content.recover(placedExtents(engine));
   const ids = new IdSource();
   ids.startAfter(await newestId(engine));
   const readers = new Readers({ engine, content });
-  const extents = new Extents({ content, ids, onGarbage: () => sweeper.wake() });
-  const sweeper: Sweeper = new Sweeper({ engine, content, extents, readers, onError: options.onError });
-  sweeper.wake();
-  const storage: Storage = { engine, extents, readers, clock, ids, etags: new EtagSource() };
-  const expiry = everyHour(() => expireStaging(storage).catch(options.onError));
-  const close = async (): Promise<void> => {
-    await expiry.stop();
-    await sweeper.close();
+  const nodes = new Nodes({ engine, signals, ids });
+  const census = new Census({ nodes, readers, ids, settlingBeats: isShared ? SETTLING_BEATS : 0, onError });
+  const tellLeader = new Soon(() => void signals.send(GARBAGE_TOPIC, ''), GARBAGE_PAUSE_MS);
+  const extents = new Extents({
+    content,
+    ids,
+    clock,
+    publishLimitMs: isShared ? PUBLISH_LIMIT_MS : Number.POSITIVE_INFINITY,
+    onGarbage: () => (nodes.seemsToLead(SWEEP) ? sweeper.wake() : tellLeader.call()),
+  });
+  const sweeper: Sweeper = new Sweeper({ engine, content, extents, nodes, census, onError });
+  const storage: Storage = {
+    engine,
+    extents,
+    readers,
+    clock,
+    ids,
+    etags: new EtagSource(options.slot),
+    known: new Known(),
   };
-  return { storage, sweeper, close };
+  const chores = new Chores({ clock, chores: choresOf(storage, content, { isShared }), onError });
+  const duties = new Duties({ nodes, census, sweeper, chores, signals, isShared, onError });
+  await duties.start();
+  const beats = beatEvery(options.beatMs === undefined ? BEAT_MS : options.beatMs, { duties, onError });
+  const close = async (): Promise<void> => {
+    await duties.finish();
+    beats.stop();
+    tellLeader.stop();
+    // Where that fails, closing the engine does the same.
+    await duties.leave().catch(onError);
+  };
+  return { storage, sweeper, nodes, beat: () => duties.beat(), close };
 }
 
-/** Now, and from then on every hour; `stop` waits for the run under way. */
-function everyHour(run: () => Promise<unknown>): { stop(): Promise<void> } {
-  let running = run();
-  const timer = setInterval(() => {
-    running = running.then(run);
-  }, HOUR_MS).unref();
+const choresOf = (storage: Storage, content: ContentStore, { isShared }: { isShared: boolean }): readonly Chore[] => [
+  { firstAfterMs: 0, everyMs: HOUR_MS, run: () => expireStaging(storage) },
+  ...(isShared ? [recoveryOf(storage.engine, content)] : []),
+];
+
+/** A store that is this process's alone is recovered when it is opened; a shared one by the leader, beside all writers. */
+const recoveryOf = (engine: Engine, content: ContentStore): Chore => ({
+  firstAfterMs: FIRST_RECOVERY_AFTER_MS,
+  everyMs: DAY_MS,
+  run: (signal) => content.recover(placedExtents(engine, signal), { spareYoungerThanMs: RECOVERY_SPARES_MS }),
+});
+
+/** Of failures that follow each other only the first is reported: an engine may be away for long. */
+function beatEvery(
+  beatMs: number | null,
+  { duties, onError }: { duties: Duties; onError: (error: unknown) => void },
+): { stop(): void } {
+  if (beatMs === null) return { stop() {} };
+  let isStopped = false;
+  let hasFailed = false;
+  const beat = async (): Promise<void> => {
+    try {
+      await duties.beat();
+      hasFailed = false;
+    } catch (error) {
+      if (!hasFailed && !isStopped) onError(error);
+      hasFailed = true;
+    }
+  };
+  const timer = setInterval(() => void beat(), beatMs).unref();
   return {
-    async stop() {
+    stop() {
+      isStopped = true;
       clearInterval(timer);
-      await running;
     },
   };
 }
 
 /** Every extent in the content store that a record makes live. */
-export async function* placedExtents(engine: Engine): AsyncGenerator<PlacedExtent> {
+export async function* placedExtents(engine: Engine, signal?: AbortSignal): AsyncGenerator<PlacedExtent> {
   for await (const entries of scanSteps(freshSnapshots(engine), tableRange('X'), STEP_RECORDS)) {
+    signal?.throwIfAborted();
     for (const { key, value } of entries) yield { id: idOf(key), ...decodeJson<PlacedRecord>(value) };
   }
 }
 
-/** Ids grow across restarts, though the clock may have been set back: garbage is swept in their order. */
+/**
+ * Ids grow across restarts, though the clock may have been set back: garbage is swept in their order. Those of several
+ * nodes are unique, but in order only as far as the clocks agree; that order is a convenience, nothing rests on it.
+ */
 async function newestId(engine: Engine): Promise<string> {
   const snapshot = engine.snapshot();
   try {

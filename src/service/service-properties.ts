@@ -54,6 +54,14 @@ export async function getServiceProperties(
   return entry ? decodeJson<ServiceProperties>(entry.value) : DEFAULT_PROPERTIES;
 }
 
+/** For what every request asks: as they are, or were a few seconds ago. */
+export const knownServiceProperties = (
+  storage: Storage,
+  account: string,
+  service: ServiceLetter,
+): Promise<ServiceProperties> =>
+  storage.known.properties(account, service, () => getServiceProperties(storage, account, service));
+
 /** Parts not given stay as they are. */
 export async function setServiceProperties(
   storage: Storage,
@@ -67,4 +75,5 @@ export async function setServiceProperties(
     const before = value === null ? DEFAULT_PROPERTIES : decodeJson<ServiceProperties>(value);
     tx.put(key, encodeJson({ ...before, ...change }));
   });
+  storage.known.forgetProperties();
 }

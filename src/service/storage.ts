@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import { nextEtag } from '../rules/etag.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
+import type { Known } from './known.ts';
 
 export interface Storage {
   readonly engine: Engine;
@@ -13,15 +14,25 @@ export interface Storage {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;
+  readonly known: Known;
 }
 
-/** ETags that grow and are never given twice by this process, not even to a name that is deleted and created again. */
+/**
+ * ETags that grow and are never given twice, not even to a name that is deleted and created again: not by this process,
+ * nor, where nodes have slots of their own, by another.
+ */
 export class EtagSource {
+  readonly #slot: () => number | null;
   #last: string | null = null;
+
+  /** `slot`: this node's number at the moment (rules/etag.ts). */
+  constructor(slot: () => number | null) {
+    this.#slot = slot;
+  }
 
   next(previous: string | null, nowMs: number): string {
     const floor = previous === null || (this.#last !== null && this.#last > previous) ? this.#last : previous;
-    this.#last = nextEtag(floor, nowMs);
+    this.#last = nextEtag(floor, nowMs, this.#slot());
     return this.#last;
   }
 }

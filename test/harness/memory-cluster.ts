@@ -82,7 +82,7 @@ const mortal = (engine: Engine, life: { isDead: boolean }): Engine => ({
   close: () => engine.close(),
 });
 
-/** As many beats as a new leader waits before it sweeps. */
+/** As many beats as it takes until one of them leads, and then as a new leader waits before it sweeps. */
 export async function settle(nodes: readonly ClusterNode[]): Promise<void> {
-  for (let beats = 0; beats < SETTLING_BEATS; beats++) for (const { store } of nodes) await store.beat();
+  for (let beats = 0; beats <= SETTLING_BEATS; beats++) for (const { store } of nodes) await store.beat();
 }

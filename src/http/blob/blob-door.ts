@@ -1,6 +1,6 @@
 /** The Blob service as a door: routes in front, the two things of its data that the edge needs beside them. */
 import { findContainer, snapshotReader } from '../../service/blob/load.ts';
-import { getServiceProperties } from '../../service/service-properties.ts';
+import { knownServiceProperties } from '../../service/service-properties.ts';
 import type { Storage } from '../../service/storage.ts';
 import type { Door, Route } from '../door.ts';
 import type { Exchange } from '../exchange.ts';
@@ -29,11 +29,11 @@ export function blobDoor(storage: Storage): Door {
     },
 
     async loadCorsRules(account) {
-      return (await getServiceProperties(storage, account, SERVICE)).cors;
+      return (await knownServiceProperties(storage, account, SERVICE)).cors;
     },
 
     async loadDefaultVersion(account) {
-      return (await getServiceProperties(storage, account, SERVICE)).defaultServiceVersion;
+      return (await knownServiceProperties(storage, account, SERVICE)).defaultServiceVersion;
     },
   };
 }

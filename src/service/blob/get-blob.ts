@@ -42,7 +42,7 @@ export async function getBlob(
 
 async function loadForRead(storage: Storage, reader: RecordReader, request: BlobRequest): Promise<BlobRead> {
   const nowMs = storage.clock.nowMs();
-  const loaded = await loadCommittedBlob(reader, request.name);
+  const loaded = await loadCommittedBlob(reader, request.name, storage.known);
   refuse(refuseBlobReadOperation({ ...situation(loaded, request, nowMs), requiredType: null }));
   return { blob: loaded.blob as BlobRecord, nowMs };
 }

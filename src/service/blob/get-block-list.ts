@@ -29,7 +29,7 @@ export async function getBlockList(
 ): Promise<BlockList> {
   return storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlob(snapshotReader(snapshot), request.name, nowMs);
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known });
     const asked = situation(loaded, request, nowMs);
     refuse(refuseBlobReadOperation({ ...asked, requiredType: 'BlockBlob', acceptsUncommitted: true }));
     return {

@@ -6,6 +6,7 @@ import type { Conditions } from '../../rules/conditions.ts';
 import type { LeaseId } from '../../rules/lease.ts';
 import type { BlobState, Refusal } from '../../rules/precedence.ts';
 import type { ApiVersion } from '../../rules/versions.ts';
+import type { Known } from '../known.ts';
 import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
@@ -63,33 +64,53 @@ const NOTHING = { blob: null, staging: null, expired: null, state: null } as con
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
-async function locate(reader: RecordReader, name: BlobName): Promise<Pick<LoadedBlob, 'containerExists' | 'keys'>> {
-  const container = await findContainer(reader, name);
-  const containerId = container?.id ?? NO_CONTAINER_ID;
-  return {
-    containerExists: container !== null,
-    keys: blobKeys({ account: name.account, containerId, name: name.blob }),
-  };
+interface Located {
+  readonly containerExists: boolean;
+  readonly keys: LoadedBlob['keys'];
+  /** Of the blob and, if it was asked for, its staging head. */
+  readonly values: readonly (Uint8Array | null)[];
+}
+
+/** The container and what it holds under the blob's name, in one round trip where the container's id is known. */
+async function locate(
+  reader: RecordReader,
+  { account, container, blob: name }: BlobName,
+  { known, withStaging }: { known: Known; withStaging: boolean },
+): Promise<Located> {
+  const wanted = ({ blob, staging }: LoadedBlob['keys']): Uint8Array[] => (withStaging ? [blob, staging] : [blob]);
+  const guessedId = known.containerId(account, container) ?? NO_CONTAINER_ID;
+  const guessed = blobKeys({ account, containerId: guessedId, name });
+  const isGuess = guessedId !== NO_CONTAINER_ID;
+  const [found, ...values] = await reader.getMany([
+    containerKey(account, container),
+    ...(isGuess ? wanted(guessed) : []),
+  ]);
+  const id = found ? decodeJson<ContainerRecord>(found).id : null;
+  if (id === null) return { containerExists: false, keys: guessed, values: [] };
+  if (id === guessedId) return { containerExists: true, keys: guessed, values };
+  known.noteContainerId(account, container, id);
+  const keys = blobKeys({ account, containerId: id, name });
+  return { containerExists: true, keys, values: await reader.getMany(wanted(keys)) };
 }
 
 /** The blob alone, for reads to which staged blocks are nothing. */
-export async function loadCommittedBlob(reader: RecordReader, name: BlobName): Promise<LoadedBlob> {
-  const located = await locate(reader, name);
-  if (!located.containerExists) return { ...NOTHING, ...located };
-  const [value] = await reader.getMany([located.keys.blob]);
-  const blob = value ? decodeJson<BlobRecord>(value) : null;
-  return { ...NOTHING, ...located, blob, state: stateOf(blob, null) };
+export async function loadCommittedBlob(reader: RecordReader, name: BlobName, known: Known): Promise<LoadedBlob> {
+  const { containerExists, keys, values } = await locate(reader, name, { known, withStaging: false });
+  const blob = values[0] ? decodeJson<BlobRecord>(values[0]) : null;
+  return { ...NOTHING, containerExists, keys, blob, state: stateOf(blob, null) };
 }
 
-export async function loadBlob(reader: RecordReader, name: BlobName, nowMs: number): Promise<LoadedBlob> {
-  const located = await locate(reader, name);
-  if (!located.containerExists) return { ...NOTHING, ...located };
-  const [blobValue, stagingValue] = await reader.getMany([located.keys.blob, located.keys.staging]);
-  const blob = blobValue ? decodeJson<BlobRecord>(blobValue) : null;
-  const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
+export async function loadBlob(
+  reader: RecordReader,
+  name: BlobName,
+  { nowMs, known }: { nowMs: number; known: Known },
+): Promise<LoadedBlob> {
+  const { containerExists, keys, values } = await locate(reader, name, { known, withStaging: true });
+  const blob = values[0] ? decodeJson<BlobRecord>(values[0]) : null;
+  const found = values[1] ? decodeJson<StagingRecord>(values[1]) : null;
   const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
   const staging = expired === null ? found : null;
-  return { ...located, blob, staging, expired, state: stateOf(blob, staging) };
+  return { containerExists, keys, blob, staging, expired, state: stateOf(blob, staging) };
 }
 
 /** The same, for an operation that will write. */
@@ -99,7 +120,7 @@ export async function loadBlobToWrite(
   name: BlobName,
   nowMs: number,
 ): Promise<LoadedBlob> {
-  const loaded = await loadBlob(tx, name, nowMs);
+  const loaded = await loadBlob(tx, name, { nowMs, known: storage.known });
   if (loaded.expired !== null) {
     endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.expired });
   }

@@ -65,7 +65,7 @@ export async function putBlob(
 async function refuseEarly(storage: Storage, request: PutBlobRequest): Promise<void> {
   await storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
-    refusePut(await loadBlob(snapshotReader(snapshot), request.name, nowMs), request, nowMs);
+    refusePut(await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known }), request, nowMs);
   });
 }
 

@@ -73,7 +73,7 @@ export async function putBlock(
 async function refuseEarly(storage: Storage, request: PutBlockRequest & BlobRequest): Promise<void> {
   const staging = await storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlob(snapshotReader(snapshot), request.name, nowMs);
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known });
     refusePutBlock(loaded, request, nowMs);
     return loaded.staging;
   });

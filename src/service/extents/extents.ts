@@ -2,6 +2,7 @@
  * How bytes come in and are let go of. A body is first staged (durable, named by nothing), then published by the
  * transaction that names it; what a change replaces is dropped in the same transaction and swept later (sweeper.ts).
  */
+import type { Clock } from '../../base/clock.ts';
 import type { Id, IdSource } from '../../base/ids.ts';
 import type { ContentStore, Placement } from '../../content/content.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
@@ -19,17 +20,28 @@ export type StagedExtent = {
   readonly ref: ExtentRef;
   readonly lengthBytes: number;
   /** Where it is, while nothing names it: here, or already in the content store. */
-  readonly body: { readonly bytes: Uint8Array } | { readonly placement: Placement };
+  readonly body: { readonly bytes: Uint8Array } | { readonly placement: Placement; readonly begunMs: number };
 };
 
 export class Extents {
   readonly #content: ContentStore;
   readonly #ids: IdSource;
+  readonly #clock: Clock;
+  readonly #publishLimitMs: number;
   readonly #onGarbage: () => void;
 
-  constructor(options: { content: ContentStore; ids: IdSource; onGarbage: () => void }) {
+  constructor(options: {
+    content: ContentStore;
+    ids: IdSource;
+    clock: Clock;
+    /** How long after its writing began an extent may still be published: less than what a recovery spares. */
+    publishLimitMs: number;
+    onGarbage: () => void;
+  }) {
     this.#content = options.content;
     this.#ids = options.ids;
+    this.#clock = options.clock;
+    this.#publishLimitMs = options.publishLimitMs;
     this.#onGarbage = options.onGarbage;
   }
 
@@ -45,12 +57,17 @@ export class Extents {
   /** Streams a body into the content store; resolves once it is durable. */
   async stageLarge(source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<StagedExtent> {
     const id = this.#ids.next();
+    const begunMs = this.#clock.nowMs();
     const placement = await this.#content.write(id, source, lengthBytes);
-    return { ref: { id, inline: false }, lengthBytes, body: { placement } };
+    return { ref: { id, inline: false }, lengthBytes, body: { placement, begunMs } };
   }
 
   publish(tx: Transaction, extent: StagedExtent): void {
     const { body, lengthBytes } = extent;
+    if ('placement' in body && this.#clock.nowMs() - body.begunMs > this.#publishLimitMs) {
+      // This node was paused, or its client was: a recovery may have taken the bytes for what a crash left.
+      throw new EngineUnavailable('too much time has passed since the first of the bytes came in');
+    }
     tx.put(
       extentKey(extent.ref),
       'bytes' in body ? encodeInline(body.bytes) : encodeJson({ placement: body.placement, lengthBytes }),
@@ -59,7 +76,8 @@ export class Extents {
 
   /**
    * Runs what publishes a staged extent; gives the bytes back if it was refused. After EngineUnavailable nobody knows
-   * whether the commit took effect, so the bytes stay, and a restart sorts it out.
+   * whether the commit took effect, so the bytes stay: the content store's next recovery (open-storage.ts) gives them
+   * back if nothing names them.
    */
   async publishing<T>(extent: StagedExtent | null, publish: () => Promise<T>): Promise<T> {
     try {

@@ -1,6 +1,7 @@
 /**
  * Reading what may be replaced or deleted meanwhile. A reader looks its records up in one snapshot, pins the content they
- * name, lets the snapshot go, and streams for as long as it likes: the sweeper leaves pinned content alone.
+ * name, lets the snapshot go, and streams for as long as it likes: the sweeper leaves pinned content alone, also what is
+ * pinned on other nodes (nodes/census.ts).
  */
 import type { Id } from '../../base/ids.ts';
 import { type ByteRange, type ContentStore, ExtentMissing } from '../../content/content.ts';
@@ -59,6 +60,11 @@ export class Readers {
 
   isPinned(id: Id): boolean {
     return this.#pins.has(id);
+  }
+
+  /** What is being read right now; null when that is more than `countMax`. */
+  pinned(countMax: number): readonly Id[] | null {
+    return this.#pins.size > countMax ? null : [...this.#pins.keys()];
   }
 
   /** Resolves once every reader that is looking records up right now has pinned what it will read. */

@@ -2,11 +2,18 @@
  * Gives back what committed changes let go of: in small steps, off the path of any request, and never what a reader still
  * holds. Every step can be cut off by a crash and done again: bytes are freed first, the rows that name them go after.
  * Also moves the survivors of mostly dead segments, so that their space can be given back as well.
+ *
+ * Of several nodes one sweeps, the leader. One that was paused, and does not know that another leads by now, does no harm:
+ * what it still sweeps was garbage and held by no reader, and nothing can change that; ids and placements are not used
+ * twice, so giving back what is gone, and deleting its rows, does nothing; and all else is done in transactions that
+ * read what they change. Hence no transaction here asks who leads.
  */
 import type { Id } from '../../base/ids.ts';
 import { type ContentStore, ExtentMissing, type PlacedExtent } from '../../content/content.ts';
 import type { Engine, Entry, KeyRange } from '../../engine/engine.ts';
 import { transact } from '../../engine/transact.ts';
+import type { Census, Pins } from '../nodes/census.ts';
+import { type Nodes, SWEEP } from '../nodes/nodes.ts';
 import type { BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
 import type { ExtentRef, PlacedRecord } from '../records/extent-record.ts';
@@ -15,7 +22,6 @@ import { blobRange, extentKey, layoutKey, parseBlobKey, stagedBlockRange, tableR
 import { decodeLayout } from '../records/layout.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Extents } from './extents.ts';
-import type { Readers } from './readers.ts';
 
 /** Records handled per step, so that no step keeps the event loop or a commit busy for long. */
 const STEP_RECORDS = 256;
@@ -30,7 +36,8 @@ export class Sweeper {
   readonly #engine: Engine;
   readonly #content: ContentStore;
   readonly #extents: Extents;
-  readonly #readers: Readers;
+  readonly #nodes: Nodes;
+  readonly #census: Census;
   readonly #onError: (error: unknown) => void;
   #timer: NodeJS.Timeout | null = null;
   /** The last pass begun, or waiting for the one before. */
@@ -41,13 +48,15 @@ export class Sweeper {
     engine: Engine;
     content: ContentStore;
     extents: Extents;
-    readers: Readers;
+    nodes: Nodes;
+    census: Census;
     onError: (error: unknown) => void;
   }) {
     this.#engine = options.engine;
     this.#content = options.content;
     this.#extents = options.extents;
-    this.#readers = options.readers;
+    this.#nodes = options.nodes;
+    this.#census = options.census;
     this.#onError = options.onError;
   }
 
@@ -63,24 +72,36 @@ export class Sweeper {
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#census.close();
     await this.#pass.catch(() => {});
   }
 
-  /** One pass over everything there is to sweep right now; passes never overlap. */
+  /** One pass over everything there is to sweep right now, if this node leads; passes never overlap. */
   sweep(): Promise<void> {
     this.#pass = this.#pass.catch(() => {}).then(() => (this.#closed ? undefined : this.#sweepAll()));
     return this.#pass;
   }
 
   async #sweepAll(): Promise<void> {
+    if (!(await this.#nodes.lead(SWEEP))) return;
     for (;;) {
       const { entries, needed } = await this.#gatherGarbage();
+      if (entries.length === 0) break;
       // From here on no reader can come to know what these rows let go of; those that do have pinned it.
-      await this.#readers.settled();
+      const pins = await this.#census.take();
+      if (pins === null) {
+        this.wake(RETRY_PAUSE_MS);
+        return;
+      }
       let sweptCount = 0;
       for (const entry of entries) {
-        if (this.#closed) return;
-        if (await this.#sweepEntry(entry, needed)) sweptCount++;
+        if (this.#closed || !this.#nodes.seemsToLead(SWEEP)) return;
+        if (await this.#sweepEntry(entry, { needed, pins })) sweptCount++;
+      }
+      if (sweptCount > 0 && pins.nodesAsked > 0) {
+        // The others are not asked again without a pause. A store that nodes share has nothing to move.
+        this.wake();
+        return;
       }
       if (sweptCount < entries.length) this.wake(RETRY_PAUSE_MS);
       // A swept container leaves new garbage: only what lives on after all of it is worth moving.
@@ -112,23 +133,24 @@ export class Sweeper {
   }
 
   /** Whether the row could be swept. One that cannot be, now or ever, must not keep the others. */
-  async #sweepEntry(entry: Entry, needed: Map<Id, number>): Promise<boolean> {
+  async #sweepEntry(entry: Entry, { needed, pins }: { needed: Map<Id, number>; pins: Pins }): Promise<boolean> {
     try {
       const garbage = decodeJson<GarbageRecord>(entry.value);
-      if (this.#mustWait(garbage, needed)) return false;
+      if (mustWait(garbage, { needed, pins })) return false;
       await this.#sweepOne(entry, garbage);
       if ('keeping' in garbage && garbage.keeping !== null) letGo(needed, garbage.keeping);
       return true;
     } catch (error) {
-      this.#onError(error);
+      if (!(error instanceof UnreadableRecord && (await this.#isGone(entry)))) this.#onError(error);
       return false;
     }
   }
 
-  #mustWait(garbage: GarbageRecord, needed: ReadonlyMap<Id, number>): boolean {
-    if (garbage.kind === 'extent') return this.#readers.isPinned(garbage.extent.id);
-    if (garbage.kind === 'layout') return this.#readers.isPinned(garbage.id) || needed.has(garbage.id);
-    return false;
+  /** Swept by another node, which took over while this one was paused. */
+  async #isGone({ key }: Entry): Promise<boolean> {
+    const snapshot = this.#engine.snapshot();
+    const [found] = await snapshot.get([key]).finally(() => snapshot.close());
+    return found === null;
   }
 
   async #sweepOne(entry: Entry, garbage: GarbageRecord): Promise<void> {
@@ -250,6 +272,12 @@ export class Sweeper {
       yield entries;
     }
   }
+}
+
+function mustWait(garbage: GarbageRecord, { needed, pins }: { needed: ReadonlyMap<Id, number>; pins: Pins }): boolean {
+  if (garbage.kind === 'extent') return pins.has(garbage.extent.id);
+  if (garbage.kind === 'layout') return pins.has(garbage.id) || needed.has(garbage.id);
+  return false;
 }
 
 /** Null as well for a row that cannot be read: sweeping it will say so. */

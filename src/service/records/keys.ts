@@ -11,12 +11,14 @@
  *   I extentId                      an extent's bytes, when they are few
  *   X extentId                      where the content store put an extent
  *   G id                            something to sweep
+ *   F0 N nodeId                     a node that is alive        (volatile: engine.ts)
+ *   F0 W task                       the node that does a task   (volatile)
  *
  * Names never hold a NUL (rules/names.ts), so 00 ends them and sorts before any longer name.
  */
 import { prefixEnd } from '../../base/bytes.ts';
 import { ID_BYTES, type Id } from '../../base/ids.ts';
-import type { Key, KeyRange } from '../../engine/engine.ts';
+import { type Key, type KeyRange, VOLATILE_PREFIX } from '../../engine/engine.ts';
 import type { ExtentRef } from './extent-record.ts';
 
 const BLOB_SUFFIX = 0xff;
@@ -119,6 +121,14 @@ export const extentKey = (extent: ExtentRef): Key => idKey(extent.inline ? 'I' :
 export const garbageKey = (id: Id): Key => idKey('G', id);
 export const idOf = (key: Key): Id => Buffer.from(key.subarray(1, 1 + ID_BYTES)).toString('hex');
 
+const NODE_PREFIX = Buffer.from([VOLATILE_PREFIX, 'N'.charCodeAt(0)]);
+const CLAIM_PREFIX = Buffer.from([VOLATILE_PREFIX, 'W'.charCodeAt(0)]);
+
+export const nodeKey = (id: Id): Key => Buffer.concat([NODE_PREFIX, Buffer.from(id, 'hex')]);
+export const nodeIdOf = (key: Key): Id => Buffer.from(key.subarray(NODE_PREFIX.length)).toString('hex');
+export const nodeRange = (): KeyRange => ({ from: NODE_PREFIX, to: endOf(NODE_PREFIX) });
+export const claimKey = (task: string): Key => Buffer.concat([CLAIM_PREFIX, Buffer.from(task)]);
+
 /** A whole table, by its letter. */
 export const tableRange = (letter: string): KeyRange => ({ from: Buffer.from(letter), to: endOf(Buffer.from(letter)) });
 
@@ -129,5 +139,5 @@ function idKey(letter: string, id: Id): Key {
   return key;
 }
 
-/** Every prefix here starts with a letter, so it has an end. */
+/** Every prefix here starts with a letter or with F0, so it has an end. */
 const endOf = (prefix: Key): Key => prefixEnd(prefix) as Key;
