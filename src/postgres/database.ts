@@ -2,6 +2,7 @@
  * The way to a PostgreSQL database, or to one that speaks its protocol: connections that are opened when needed and
  * opened again when lost, and the words by which its failures are told apart. What is asked of it stands in the adapters.
  */
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
 /** Sent in binary where it is a Buffer; see binary.ts. */
@@ -37,6 +38,7 @@ export class Connection {
   readonly #client: pg.Client;
   #isDead = false;
   #pendingCount = 0;
+  #isGathering = false;
 
   private constructor(client: pg.Client) {
     this.#client = client;
@@ -82,6 +84,7 @@ export class Connection {
   /** The rows, and the word the server confirms with: `ROLLBACK` for a COMMIT of what had failed. */
   async run({ name, text, values = [] }: Statement): Promise<{ rows: readonly Row[]; command: string }> {
     this.#pendingCount++;
+    this.#gatherWrites();
     try {
       const config = { text, values: values as unknown[], rowMode: 'array' as const };
       const { rows, command } = await this.#client.query<unknown[]>(name === undefined ? config : { ...config, name });
@@ -112,7 +115,23 @@ export class Connection {
   /** Waits for nothing: the server rolls back what was open. */
   destroy(): void {
     this.#isDead = true;
-    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    this.#socket.destroy();
+  }
+
+  /** Statements that are asked together leave in one system call. */
+  #gatherWrites(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#socket.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      this.#socket.uncork();
+    });
+  }
+
+  /** The library's own; TLS puts another in its place while it connects. */
+  get #socket(): Duplex {
+    return (this.#client as unknown as { connection: { stream: Duplex } }).connection.stream;
   }
 }
 

@@ -4,10 +4,17 @@
  * also looks by itself now and then, and every signal may come with nothing to be seen.
  */
 export interface Signals {
-  /** Resolves once the signal is on its way; listeners anywhere hear it soon. Never rejects. */
+  /**
+   * Resolves once the signal is on its way; listeners anywhere hear it soon, the signals of one sender in their order.
+   * Never rejects; throws RangeError for a payload beyond PAYLOAD_BYTES_MAX. After close it does nothing.
+   */
   send(topic: Topic, payload: string): Promise<void>;
 
-  /** Calls `heard` with every payload sent to the topic from now on; the result ends that. Resolves once it hears. */
+  /**
+   * Calls `heard` with every payload sent to the topic from now on; the result ends that. Resolves once it hears. An
+   * empty payload may also mean that signals were missed (the node was cut off for a while, and every listener is told
+   * once): then anything may have changed.
+   */
   listen(topic: Topic, heard: (payload: string) => void): Promise<() => void>;
 
   close(): Promise<void>;
@@ -18,3 +25,45 @@ export type Topic = string;
 
 /** The longest payload that every adapter carries. */
 export const PAYLOAD_BYTES_MAX = 4_000;
+
+const TOPIC_FORM = /^[a-z-]{1,50}$/;
+
+/** For adapters: what a caller may not send or listen to. */
+export function refuseSignal(topic: Topic, payload = ''): void {
+  if (!TOPIC_FORM.test(topic)) throw new RangeError(`not a topic: ${topic}`);
+  const lengthBytes = Buffer.byteLength(payload);
+  if (lengthBytes > PAYLOAD_BYTES_MAX) throw new RangeError(`a signal of ${lengthBytes} bytes`);
+}
+
+/** For adapters: the listeners of one node. They are called after the caller is done, so that one may send in turn. */
+export class Listeners {
+  readonly #ears = new Map<Topic, Set<{ readonly heard: (payload: string) => void }>>();
+
+  add(topic: Topic, heard: (payload: string) => void): () => void {
+    const ears = this.#ears.get(topic) ?? new Set();
+    const ear = { heard };
+    this.#ears.set(topic, ears.add(ear));
+    return () => {
+      ears.delete(ear);
+    };
+  }
+
+  tell(topic: Topic, payload: string): void {
+    queueMicrotask(() => {
+      const ears = this.#ears.get(topic) ?? new Set();
+      const told = [...ears];
+      for (const ear of told) if (ears.has(ear)) ear.heard(payload);
+    });
+  }
+
+  /** Signals may have been missed. */
+  tellAll(): void {
+    for (const topic of this.#ears.keys()) this.tell(topic, '');
+  }
+
+  /** Nobody hears anything any more. */
+  clear(): void {
+    for (const ears of this.#ears.values()) ears.clear();
+    this.#ears.clear();
+  }
+}
