@@ -10,6 +10,7 @@ for (const [code, want] of [
   ['57P03', 'lost'],
   ['53300', 'lost'],
   ['25006', 'lost'],
+  ['40003', 'lost'],
   ['ECONNREFUSED', 'lost'],
   ['EPIPE', 'lost'],
   [undefined, 'lost'],

@@ -139,7 +139,7 @@ export class Database {
   readonly url: string;
   readonly #connectionCountMax: number;
   readonly #connections: Connection[] = [];
-  #opening = 0;
+  readonly #opening = new Set<Promise<void>>();
   #closed = false;
 
   constructor({ url, connectionCountMax = CONNECTION_COUNT_MAX }: DatabaseOptions) {
@@ -163,26 +163,27 @@ export class Database {
   }
 
   async #idlest(): Promise<Connection> {
-    if (this.#closed) throw new Error('the database was closed');
-    for (let at = this.#connections.length - 1; at >= 0; at--) {
-      if (this.#connections[at]?.isDead) this.#connections.splice(at, 1);
-    }
-    let idlest: Connection | undefined;
-    for (const one of this.#connections) if (!idlest || one.pendingCount < idlest.pendingCount) idlest = one;
-    const mayOpen = this.#connections.length + this.#opening < this.#connectionCountMax;
-    if (idlest !== undefined && (idlest.pendingCount === 0 || !mayOpen)) return idlest;
-    this.#opening++;
-    try {
-      const opened = await this.connect();
-      if (this.#closed) {
-        await opened.close();
-        throw new Error('the database was closed');
+    for (;;) {
+      if (this.#closed) throw new Error('the database was closed');
+      for (let at = this.#connections.length - 1; at >= 0; at--) {
+        if (this.#connections[at]?.isDead) this.#connections.splice(at, 1);
       }
-      this.#connections.push(opened);
-      return opened;
-    } finally {
-      this.#opening--;
+      let idlest: Connection | undefined;
+      for (const one of this.#connections) if (!idlest || one.pendingCount < idlest.pendingCount) idlest = one;
+      const mayOpen = this.#connections.length + this.#opening.size < this.#connectionCountMax;
+      if (idlest !== undefined && (idlest.pendingCount === 0 || !mayOpen)) return idlest;
+      await (mayOpen ? this.#open() : Promise.race(this.#opening));
     }
+  }
+
+  /** Others may wait for it as well. */
+  #open(): Promise<void> {
+    const opening = this.connect().then(async (opened) => {
+      if (this.#closed) await opened.close();
+      else this.#connections.push(opened);
+    });
+    this.#opening.add(opening);
+    return opening.finally(() => this.#opening.delete(opening));
   }
 }
 
@@ -203,8 +204,9 @@ export function isContended(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state === null) return true;
-  // Connection failures, shutting down or starting up, out of resources; 25006: demoted to a read-only standby.
-  return /^(?:08|57P|53)/.test(state) || state === '25006';
+  // Connection failures, shutting down or starting up, out of resources; 25006: demoted to a read-only standby; 40003:
+  // CockroachDB cannot tell whether a commit took effect.
+  return /^(?:08|57P|53)/.test(state) || state === '25006' || state === '40003';
 }
 
 /** For start-up and logs: what went wrong with the database, without its URL. */

@@ -9,8 +9,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, type Database, describeFailure, isContended, isLost } from '../../postgres/database.ts';
 import { type Batch, EngineUnavailable, type Outcome } from '../engine.ts';
 import { Group } from './group.ts';
-import { type Changes, foresee, NO_CHANGES, Pending, withChangesOf, withoutChangesOf } from './pending.ts';
-import type { RecentVersions } from './recent-versions.ts';
+import {
+  type Changes,
+  foresee,
+  NO_CHANGES,
+  Pending,
+  withChangesOf,
+  withFollowers,
+  withoutChangesOf,
+} from './pending.ts';
+import type { Recent } from './recent.ts';
 import { beginSession, fenceSession, leaving, type Session } from './session.ts';
 import { BEGIN_COMMITTING, COMMIT, checkAndMark, type GroupMark, remove, tune, upsert } from './statements.ts';
 
@@ -28,10 +36,10 @@ class Fenced extends Error {}
 
 export class CommitLane {
   readonly #database: Database;
-  readonly #recent: RecentVersions;
+  readonly #recent: Recent;
   #connection: Connection | null = null;
   #session: Session | null = null;
-  readonly #queue: Pending[] = [];
+  #queue: Pending[] = [];
   #sent: Pending[] = [];
   /** What the accepted commits change, sent or not. */
   #changes: Changes = NO_CHANGES;
@@ -49,12 +57,12 @@ export class CommitLane {
   /** How often the group under way was taken back because another node's came first. */
   #contentionCount = 0;
 
-  private constructor(database: Database, recent: RecentVersions) {
+  private constructor(database: Database, recent: Recent) {
     this.#database = database;
     this.#recent = recent;
   }
 
-  static async open(database: Database, recent: RecentVersions): Promise<CommitLane> {
+  static async open(database: Database, recent: Recent): Promise<CommitLane> {
     const lane = new CommitLane(database, recent);
     await lane.#connect();
     return lane;
@@ -148,10 +156,10 @@ export class CommitLane {
     this.#conflict(group.lost);
     while (this.#sent.length > 0 || first.commits.length === 0) {
       try {
-        const lost = await this.#send(group, number);
-        if (lost.size === 0) break;
-        this.#conflict([...lost]);
-        group = Group.of(group.commits.filter((pending) => !lost.has(pending)));
+        const failed = await this.#send(group, number);
+        if (failed.size === 0) break;
+        this.#conflict(withFollowers(failed, [...group.commits, ...this.#queue]));
+        group = Group.of(this.#sent);
         this.#conflict(group.lost);
       } catch (error) {
         if (!(await this.#recover(error, number))) continue;
@@ -246,7 +254,7 @@ export class CommitLane {
   /** Everything that waits fails, and everything that comes, until the database is back. */
   #refuse(error: unknown): void {
     this.#refusal ??= unavailable(error);
-    this.#giveUp([...this.#sent, ...this.#queue.splice(0)], this.#refusal);
+    this.#giveUp([...this.#sent, ...this.#queue], this.#refusal);
   }
 
   #conflict(lost: readonly Pending[]): void {
@@ -266,9 +274,8 @@ export class CommitLane {
   #drop(gone: readonly Pending[]): void {
     const left = new Set(gone);
     this.#sent = this.#sent.filter((pending) => !left.has(pending));
-    this.#changes = [...this.#sent, ...this.#queue]
-      .filter((pending) => !left.has(pending))
-      .reduce(withChangesOf, NO_CHANGES);
+    this.#queue = this.#queue.filter((pending) => !left.has(pending));
+    this.#changes = [...this.#sent, ...this.#queue].reduce(withChangesOf, NO_CHANGES);
   }
 
   #finish(number: number): void {
@@ -278,7 +285,7 @@ export class CommitLane {
     this.#changes = withoutChangesOf(this.#changes, committed);
     const moment = this.#recent.nextMoment();
     for (const { batch, version } of committed) {
-      for (const { key } of batch.puts) this.#recent.note(key, version, moment);
+      for (const { key, value } of batch.puts) this.#recent.note(key, { key, version, value }, moment);
       for (const key of batch.deletes) this.#recent.note(key, null, moment);
     }
     for (const pending of committed) pending.settle('committed');

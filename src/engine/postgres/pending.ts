@@ -1,7 +1,7 @@
 /** A commit that was accepted and has not become durable yet, and what it changes. */
 import { OrderedMap } from '../../base/ordered-map.ts';
 import type { Batch, EngineUnavailable, Entry, Key, KeyRange, Outcome, Version } from '../engine.ts';
-import type { RecentVersions } from './recent-versions.ts';
+import type { Recent } from './recent.ts';
 
 export class Pending {
   readonly batch: Batch;
@@ -70,6 +70,16 @@ export function withoutChangesOf(changes: Changes, gone: readonly Pending[]): Ch
   return result;
 }
 
+/** These commits and all among `later`, in the order of acceptance, that have read what they would have written. */
+export function withFollowers(failed: ReadonlySet<Pending>, later: readonly Pending[]): Pending[] {
+  const versions = new Set<Version | null>();
+  return later.filter((pending) => {
+    const follows = pending.batch.checks.some((check) => !('empty' in check) && versions.has(check.version));
+    if (follows || failed.has(pending)) versions.add(pending.version);
+    return follows || failed.has(pending);
+  });
+}
+
 /** Whether the checks can still hold after these changes; what they do not touch, only the database can tell. */
 export function mayHold(changes: Changes, batch: Batch): boolean {
   for (const check of batch.checks) {
@@ -84,7 +94,7 @@ export function mayHold(changes: Changes, batch: Batch): boolean {
 }
 
 /** What this node can tell of a batch at once: that it will surely conflict, most likely hold, or neither. */
-export function foresee(changes: Changes, recent: RecentVersions, batch: Batch): 'conflict' | 'likely' | 'open' {
+export function foresee(changes: Changes, recent: Recent, batch: Batch): 'conflict' | 'likely' | 'open' {
   let foreseen: 'likely' | 'open' = 'likely';
   for (const check of batch.checks) {
     if ('empty' in check) {

@@ -11,10 +11,11 @@ import { CommitLane } from './commit-lane.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { NO_CHANGES } from './pending.ts';
 import { PostgresClaims } from './postgres-claims.ts';
+import type { Reading } from './reading.ts';
 import { ReadingPool } from './reading-pool.ts';
-import { RecentVersions } from './recent-versions.ts';
+import { Recent } from './recent.ts';
 import { countOthers, DATABASE_TIME, REAPING } from './session.ts';
-import { View } from './view.ts';
+import { View, type ViewSource } from './view.ts';
 
 /** How often a node shows that it lives, looks for the dead and asks for the time. */
 const BEAT_MS = 3_000;
@@ -26,7 +27,7 @@ export async function openPostgresEngine({ url }: { url: string }): Promise<Post
   let lane: CommitLane | null = null;
   try {
     const { storeId } = await prepareSchema(database);
-    const recent = new RecentVersions();
+    const recent = new Recent();
     lane = await CommitLane.open(database, recent);
     const engine = new PostgresEngine({ database, lane, recent, storeId });
     await engine.beat();
@@ -47,12 +48,15 @@ export class PostgresEngine implements Engine {
   readonly #lane: CommitLane;
   readonly #readings: ReadingPool;
   readonly #claims: PostgresClaims;
+  /** What snapshots and tips look at. */
+  readonly #durable: ViewSource;
+  readonly #accepted: ViewSource;
   readonly #clock = new DatabaseClock();
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void> = Promise.resolve();
   #closed: Promise<void> | null = null;
 
-  constructor(parts: { database: Database; lane: CommitLane; recent: RecentVersions; storeId: string }) {
+  constructor(parts: { database: Database; lane: CommitLane; recent: Recent; storeId: string }) {
     const { database, lane, recent, storeId } = parts;
     this.#database = database;
     this.#lane = lane;
@@ -60,6 +64,9 @@ export class PostgresEngine implements Engine {
     this.clock = this.#clock;
     this.#readings = new ReadingPool(database, { groupsNow: () => lane.groupsNow(), recent });
     this.#claims = new PostgresClaims(database, lane);
+    const join = (): Reading => this.#readings.join();
+    this.#durable = { join, accepted: () => NO_CHANGES, recent };
+    this.#accepted = { join, accepted: () => lane.changes, recent };
     this.#timer = setInterval(() => {
       // A beat that fails is made up for by the next; the lane brings its connection back by itself.
       this.#beating = this.#beating.then(() => this.beat()).catch(() => {});
@@ -78,17 +85,11 @@ export class PostgresEngine implements Engine {
   }
 
   snapshot(): Snapshot {
-    return new View(
-      () => this.#readings.join(),
-      () => NO_CHANGES,
-    );
+    return new View(this.#durable);
   }
 
   tip(): Tip {
-    return new View(
-      () => this.#readings.join(),
-      () => this.#lane.changes,
-    );
+    return new View(this.#accepted);
   }
 
   async commit(batch: Batch): Promise<Outcome> {

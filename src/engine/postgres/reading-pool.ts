@@ -2,7 +2,7 @@
 import type { Connection, Database } from '../../postgres/database.ts';
 import { EngineUnavailable } from '../engine.ts';
 import { Reading, type ReadingSource } from './reading.ts';
-import type { RecentVersions } from './recent-versions.ts';
+import type { Recent } from './recent.ts';
 import { tune } from './statements.ts';
 
 /** Readings under way at once; while all are busy, views gather in the next one. */
@@ -12,7 +12,7 @@ const ANSWER_LIMIT_MS = 15_000;
 export class ReadingPool implements ReadingSource {
   readonly #database: Database;
   readonly groupsNow: ReadingSource['groupsNow'];
-  readonly recent: RecentVersions;
+  readonly recent: Recent;
   #joinable: Reading | null = null;
   readonly #idle: Connection[] = [];
   #count = 0;

@@ -7,7 +7,7 @@
 import { type Connection, describeFailure, type Row } from '../../postgres/database.ts';
 import { EngineUnavailable, type Entry, type Key, type KeyRange, type RangeOptions } from '../engine.ts';
 import { keyOf, nameOf, type Stretch, stretchesOf, type Table, tableOf } from './keys.ts';
-import type { RecentVersions } from './recent-versions.ts';
+import type { Recent } from './recent.ts';
 import { BEGIN_READING, COMMIT, selectKeys, selectLastGroup, selectRange } from './statements.ts';
 
 export interface ReadingSource {
@@ -17,7 +17,7 @@ export interface ReadingSource {
   /** Where commits are under way: the session whose last group must be asked for. Else: the last group of all. */
   groupsNow(): { readonly session: number } | { readonly lastGroup: number };
   /** Is told what was seen. */
-  readonly recent: RecentVersions;
+  readonly recent: Recent;
 }
 
 interface Asked {
@@ -124,7 +124,7 @@ export class Reading {
   }
 
   #answerOne(asked: Asked, entry: Entry | null): void {
-    this.#source.recent.note(asked.key, entry?.version ?? null, this.#moment);
+    this.#source.recent.note(asked.key, entry, this.#moment);
     asked.resolve(entry);
   }
 
@@ -136,7 +136,7 @@ export class Reading {
         rows = await connection.query(selectRange(stretch, { limit, reverse, byTail: true }));
       }
       const entries = rows.map(entryOf);
-      for (const { key, version } of entries) this.#source.recent.note(key, version, this.#moment);
+      for (const entry of entries) this.#source.recent.note(entry.key, entry, this.#moment);
       return entries;
     } catch (error) {
       throw this.#broken(error);

@@ -6,21 +6,29 @@ import { compareBytes } from '../../base/bytes.ts';
 import type { Entry, Key, KeyRange, RangeOptions, Tip } from '../engine.ts';
 import type { Change, Changes, Pending } from './pending.ts';
 import type { Reading } from './reading.ts';
+import type { Recent } from './recent.ts';
+
+export interface ViewSource {
+  /** The state of the database, as of the first read. */
+  join(): Reading;
+  /** What a Tip lays over it. */
+  accepted(): Changes;
+  readonly recent: Recent;
+}
 
 export class View implements Tip {
-  readonly #join: () => Reading;
-  /** What a Tip lays over the state, as of its first read. */
-  readonly #accepted: () => Changes;
+  readonly #source: ViewSource;
   #opened: { readonly reading: Reading; readonly changes: Changes } | null = null;
   readonly #restsOn = new Set<Pending>();
   #closed = false;
 
-  constructor(join: () => Reading, accepted: () => Changes) {
-    this.#join = join;
-    this.#accepted = accepted;
+  constructor(source: ViewSource) {
+    this.#source = source;
   }
 
   async get(keys: readonly Key[]): Promise<(Entry | null)[]> {
+    const known = this.#opened === null ? this.#knownHere(keys) : null;
+    if (known !== null) return known;
     const { reading, changes } = this.#open();
     const entries = await reading.get(keys);
     if (changes.size === 0) return entries;
@@ -65,10 +73,33 @@ export class View implements Tip {
   #open(): { reading: Reading; changes: Changes } {
     if (this.#closed) throw new Error('this view is closed');
     if (this.#opened === null) {
-      const changes = this.#accepted();
-      this.#opened = { reading: this.#join(), changes };
+      const changes = this.#source.accepted();
+      this.#opened = { reading: this.#source.join(), changes };
     }
     return this.#opened;
+  }
+
+  /**
+   * Who reads what a commit under way writes follows that commit without asking the database, where this node has also
+   * seen the rest lately: so the writers of one key share groups. Whether all of it is so, their own commit tells.
+   */
+  #knownHere(keys: readonly Key[]): (Entry | null)[] | null {
+    if (this.#closed) return null;
+    const changes = this.#source.accepted();
+    if (changes.size === 0) return null;
+    const entries: (Entry | null)[] = [];
+    const by = new Set<Pending>();
+    for (const key of keys) {
+      const change = changes.get(key);
+      if (change?.by.isLikely === false) return null;
+      const entry = change === undefined ? this.#source.recent.entryOf(key) : change.entry;
+      if (entry === undefined) return null;
+      if (change !== undefined) by.add(change.by);
+      entries.push(entry);
+    }
+    if (by.size === 0) return null;
+    for (const pending of by) this.#restsOn.add(pending);
+    return entries;
   }
 
   /** The change that lies over the state; null: the state itself counts. One that may well fail is waited for. */
