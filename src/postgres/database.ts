@@ -3,7 +3,7 @@
  * opened again when lost, and the words by which its failures are told apart. What is asked of it stands in the adapters.
  */
 import type { Duplex } from 'node:stream';
-import pg from 'pg';
+import { Client } from 'pg';
 
 /** Sent in binary where it is a Buffer; see binary.ts. */
 export type Parameter = Buffer | string | number | null;
@@ -35,24 +35,24 @@ const CONNECTION_COUNT_MAX = 4;
  * the connection itself: whatever is under way and whatever is asked later rejects.
  */
 export class Connection {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   #isDead = false;
   #pendingCount = 0;
   #isGathering = false;
 
-  private constructor(client: pg.Client) {
+  private constructor(client: Client) {
     this.#client = client;
   }
 
   static async open(url: string, answerLimitMs: number = ANSWER_LIMIT_MS): Promise<Connection> {
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: url,
       pipeline: true,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
       query_timeout: answerLimitMs,
       keepAlive: true,
       application_name: 'larimar',
-    } as pg.ClientConfig);
+    });
     const connection = new Connection(client);
     client.on('error', () => {
       connection.#isDead = true;

@@ -23,7 +23,7 @@ const STEPS: readonly (readonly string[])[] = [
        id bigint NOT NULL PRIMARY KEY, slot bigint UNIQUE, fence bigint NOT NULL, last_group bigint NOT NULL,
        renewed_at timestamptz NOT NULL)`,
     `CREATE UNLOGGED TABLE IF NOT EXISTS larimar_volatile_groups (
-       session bigint NOT NULL PRIMARY KEY, last_group bigint NOT NULL)`,
+       session bigint NOT NULL PRIMARY KEY, fence bigint NOT NULL, last_group bigint NOT NULL)`,
     `CREATE UNLOGGED TABLE IF NOT EXISTS larimar_claims (
        head bytea NOT NULL, digest bytea NOT NULL, session bigint NOT NULL, claim bigint NOT NULL,
        PRIMARY KEY (head, digest))`,

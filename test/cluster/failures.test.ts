@@ -97,15 +97,15 @@ async function startLoad(cluster: Cluster, random: Random): Promise<Load> {
     (_, index) =>
       new Writer({ path: `/${containerName}/blob-${index}`, urls, random: new Random(random.below(2 ** 31)) }),
   );
-  let isOver = false;
+  const end = new AbortController();
   const runs = writers.map(async (writer) => {
-    while (!isOver) await writer.write();
+    while (!end.signal.aborted) await writer.write();
   });
   return {
     writers,
     acknowledgedCount: () => writers.reduce((sum, writer) => sum + writer.acknowledgedCount, 0),
     async finish(lastUrls) {
-      isOver = true;
+      end.abort();
       await Promise.all(runs);
       for (const url of lastUrls) for (const writer of writers) await writer.verify(url);
     },

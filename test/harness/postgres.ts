@@ -15,7 +15,7 @@ export const POSTGRES_VARIABLE = 'LARIMAR_TEST_POSTGRES';
 export interface TestDatabase {
   readonly url: string;
   /** Ends what is connected to it. */
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 let shared: Promise<string> | null = null;

@@ -111,7 +111,7 @@ export class Reading {
   async #answerFrom(connection: Connection, table: Table, asked: readonly Asked[]): Promise<void> {
     try {
       const keys = asked.map(({ key }) => key);
-      const found = new Array<Entry | null>(asked.length).fill(null);
+      const found = asked.map((): Entry | null => null);
       for (const [place, version, value] of await connection.query(selectKeys(table, keys))) {
         const index = Number(place) - 1;
         found[index] = { key: keys[index] as Key, version: Number(version), value: value as Buffer };

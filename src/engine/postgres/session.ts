@@ -77,13 +77,16 @@ export async function fenceSession(
     text: `UPDATE larimar_sessions SET fence = fence + 1 WHERE id = $1 RETURNING fence, last_group, slot`,
     values: [bigint(session.id)],
   });
+  const fence = Number(row?.[0] ?? session.fence + 1);
+  // A group without durable records sets its mark here alone, so that it waits for no disk.
   const [volatileRow] = await connection.query({
-    text: 'SELECT last_group FROM larimar_volatile_groups WHERE session = $1',
-    values: [bigint(session.id)],
+    text: `INSERT INTO larimar_volatile_groups (session, fence, last_group) VALUES ($1, $2, 0)
+           ON CONFLICT (session) DO UPDATE SET fence = excluded.fence RETURNING last_group`,
+    values: [bigint(session.id), bigint(fence)],
   });
   const lastGroup = Math.max(Number(row?.[1] ?? 0), Number(volatileRow?.[0] ?? 0));
   const isAlive = row !== undefined && row[2] !== null;
-  return { session: isAlive ? { ...session, fence: Number(row[0]) } : null, lastGroup };
+  return { session: isAlive ? { ...session, fence } : null, lastGroup };
 }
 
 /** Gives up for dead what was not renewed, and removes what the dead held. Any node does it, at any time. */

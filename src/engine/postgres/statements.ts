@@ -122,9 +122,10 @@ const MARK_DURABLE = `
   WHERE id = $1 AND fence = $3 AND NOT EXISTS (SELECT 1 FROM failed) RETURNING id`;
 
 const MARK_VOLATILE = `
-  INSERT INTO larimar_volatile_groups (session, last_group)
-  SELECT id, $2::bigint FROM larimar_sessions WHERE id = $1 AND fence = $3 AND NOT EXISTS (SELECT 1 FROM failed)
-  ON CONFLICT (session) DO UPDATE SET last_group = excluded.last_group RETURNING session`;
+  INSERT INTO larimar_volatile_groups AS v (session, fence, last_group)
+  SELECT id, fence, $2::bigint FROM larimar_sessions WHERE id = $1 AND fence = $3 AND NOT EXISTS (SELECT 1 FROM failed)
+  ON CONFLICT (session) DO UPDATE SET last_group = excluded.last_group WHERE v.fence = excluded.fence
+  RETURNING session`;
 
 const checkText = (mark: string): string => `
   WITH failed AS (${FAILED}), mark AS (${mark})
