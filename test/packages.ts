@@ -38,6 +38,12 @@ const TOOLS = {
     programs: ['monmaptool', 'ceph-mon', 'ceph-osd', 'ceph', 'radosgw', 'radosgw-admin'],
   },
   haproxy: { packages: ['haproxy'], use: 'one address before several nodes' },
+  nginx: { packages: ['nginx-light'], use: 'the same', programs: ['nginx'] },
+  pythonYaml: {
+    packages: ['python3-yaml'],
+    use: 'reads manifests',
+    file: '/usr/lib/python3/dist-packages/yaml/__init__.py',
+  },
   faketime: { packages: ['faketime'], use: 'nodes whose clocks differ' },
 } as const satisfies Readonly<Record<string, DebianTool>>;
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { makeConfig, SERVE_OPTIONS, STORE_OPTIONS } from '../../src/config/config.ts';
 import { OPTIONS, readOptions } from '../../src/config/options.ts';
+import { missingTool } from '../packages.ts';
 import { HAPROXY_FILE } from './balancer.ts';
 
 const COMPOSE_FILE = 'docker-compose.yml';
@@ -31,16 +32,6 @@ const shippedFiles = [COMPOSE_FILE, 'Dockerfile', ...filesIn('deploy')];
 
 /** Debian's own Python: one from elsewhere does not see Debian's packages. */
 const PYTHON = '/usr/bin/python3';
-
-function missingYaml(): false | string {
-  try {
-    accessSync(PYTHON);
-    accessSync('/usr/lib/python3/dist-packages/yaml/__init__.py');
-    return false;
-  } catch {
-    return 'needs YAML for Python (Debian package python3-yaml)';
-  }
-}
 
 /** All documents of a file. */
 function parseYaml(file: string): Record<string, unknown>[] {
@@ -153,7 +144,7 @@ describe('what the files set', () => {
   });
 });
 
-describe('the YAML files', { skip: missingYaml() }, () => {
+describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
   for (const file of [COMPOSE_FILE, ...kubernetesFiles]) {
     test(`${file} is well-formed`, () => {
       for (const document of parseYaml(file)) assert.equal(typeof document, 'object');

@@ -13,11 +13,9 @@ import { findProgram, missingTool } from '../packages.ts';
 import { type Balancer, HAPROXY_FILE, startHaproxy, startNginx, type Upstream } from './balancer.ts';
 import { gate, RecordingNode } from './recording-node.ts';
 
-const missingNginx = findProgram('nginx') === null ? 'needs nginx (Debian package nginx)' : false;
-
 const BALANCERS = [
   { name: 'haproxy', start: startHaproxy, skip: missingTool('haproxy'), triesElsewhere: 'PUT' },
-  { name: 'nginx', start: startNginx, skip: missingNginx, triesElsewhere: 'GET' },
+  { name: 'nginx', start: startNginx, skip: missingTool('nginx'), triesElsewhere: 'GET' },
 ] as const satisfies readonly {
   name: string;
   start: (nodes: readonly Upstream[]) => Promise<Balancer>;
