@@ -39,6 +39,8 @@ export class Group {
   takes({ batch }: Pending): boolean {
     if (this.commits.length === 0) return true;
     if (this.commits.length >= COMMIT_COUNT_MAX || this.#bytes >= BYTES_MAX) return false;
+    // It would lose to one that may itself be lost: that one is judged first.
+    if (!mayHold(this.#changes, batch) && this.commits.some(({ isLikely }) => !isLikely)) return false;
     // The database would still see what the group deletes.
     return !batch.checks.some((check) => 'empty' in check && touches(this.#changes, check.empty));
   }
@@ -61,14 +63,11 @@ export class Group {
     return { versions: this.#versions, empty: this.#empty };
   }
 
-  /** Whether the group has anything to survive a crash. A group without any write only renews its session. */
+  /** Whether the group has anything to survive a crash: one without commits renews its session, which has. */
   get isDurable(): boolean {
-    let hasVolatile = false;
-    for (const { key } of this.#changes.items()) {
-      if (!isVolatile(key)) return true;
-      hasVolatile = true;
-    }
-    return !hasVolatile;
+    if (this.commits.length === 0) return true;
+    for (const { key } of this.#changes.items()) if (!isVolatile(key)) return true;
+    return false;
   }
 
   writes(table: Table): { puts: Entry[]; deletes: Key[] } {

@@ -180,6 +180,29 @@ describe('several nodes on one database', { skip }, () => {
       assert.deepEqual(sawFlag, [true, false]);
     }));
 
+  test('a node that has long been alone with its records notices at once that another changes them', () =>
+    withNodes(2, async (nodes) => {
+      const [a, b] = nodes as [PostgresEngine, PostgresEngine];
+      const refused = new Error('not as expected');
+      const swap = (node: Engine, from: string, to: string): Promise<void> =>
+        transact(node, async (tx) => {
+          const current = await tx.get(bytes('k'));
+          if (current === null || text(current) !== from) throw refused;
+          tx.put(bytes('k'), bytes(to));
+        });
+      await put(a, bytes('k'), '0');
+      // By now it relies on what it has seen.
+      for (let round = 0; round < 100; round++) await swap(a, `${round}`, `${round + 1}`);
+      for (let round = 100; round < 120; round++) {
+        await swap(b, `${round}`, 'b');
+        await swap(a, 'b', `${round + 1}`);
+        await assert.rejects(swap(a, 'b', 'lost'), refused);
+      }
+      await swap(b, '120', 'b');
+      await assert.rejects(swap(a, '120', 'lost'), refused);
+      assert.equal(await valueOf(a, bytes('k')), 'b');
+    }));
+
   test('keys that differ only far behind the length that an index takes stand apart and in order', () =>
     withNodes(1, async ([node]) => {
       const engine = node as PostgresEngine;

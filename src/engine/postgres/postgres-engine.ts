@@ -9,7 +9,6 @@ import type { Batch, Claim, Engine, KeyRange, Outcome, Snapshot, Tip } from '../
 import { refuseMalformed } from '../malformed.ts';
 import { CommitLane } from './commit-lane.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { NO_CHANGES } from './pending.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import type { Reading } from './reading.ts';
 import { ReadingPool } from './reading-pool.ts';
@@ -65,7 +64,7 @@ export class PostgresEngine implements Engine {
     this.#readings = new ReadingPool(database, { groupsNow: () => lane.groupsNow(), recent });
     this.#claims = new PostgresClaims(database, lane);
     const join = (): Reading => this.#readings.join();
-    this.#durable = { join, accepted: () => NO_CHANGES, recent };
+    this.#durable = { join, accepted: () => null, recent };
     this.#accepted = { join, accepted: () => lane.changes, recent };
     this.#timer = setInterval(() => {
       // A beat that fails is made up for by the next; the lane brings its connection back by itself.

@@ -28,7 +28,7 @@ export class ReadingPool implements ReadingSource {
   /** The reading for a view that is first read now; the view leaves it when it is closed. */
   join(): Reading {
     if (this.#closed) throw new EngineUnavailable('the engine is closed');
-    if (this.#joinable === null || this.#joinable.hasBegun) this.#joinable = new Reading(this);
+    if (this.#joinable?.isJoinable !== true) this.#joinable = new Reading(this);
     this.#joinable.join();
     return this.#joinable;
   }

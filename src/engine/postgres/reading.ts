@@ -43,9 +43,9 @@ export class Reading {
     this.#source = source;
   }
 
-  /** Until then a view may still join, and sees everything that was committed before it did. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
+  /** Whether a view may still join, and sees everything that was committed before it did. */
+  get isJoinable(): boolean {
+    return !this.#hasBegun && !this.#isOver;
   }
 
   join(): void {
@@ -124,7 +124,7 @@ export class Reading {
   }
 
   #answerOne(asked: Asked, entry: Entry | null): void {
-    this.#source.recent.note(asked.key, entry, this.#moment);
+    this.#source.recent.noteRead(asked.key, entry, this.#moment);
     asked.resolve(entry);
   }
 
@@ -136,7 +136,7 @@ export class Reading {
         rows = await connection.query(selectRange(stretch, { limit, reverse, byTail: true }));
       }
       const entries = rows.map(entryOf);
-      for (const entry of entries) this.#source.recent.note(entry.key, entry, this.#moment);
+      for (const entry of entries) this.#source.recent.noteRead(entry.key, entry, this.#moment);
       return entries;
     } catch (error) {
       throw this.#broken(error);

@@ -4,15 +4,16 @@
  */
 import { compareBytes } from '../../base/bytes.ts';
 import type { Entry, Key, KeyRange, RangeOptions, Tip } from '../engine.ts';
-import type { Change, Changes, Pending } from './pending.ts';
+import { nameOf } from './keys.ts';
+import { type Change, type Changes, NO_CHANGES, type Pending } from './pending.ts';
 import type { Reading } from './reading.ts';
 import type { Recent } from './recent.ts';
 
 export interface ViewSource {
   /** The state of the database, as of the first read. */
   join(): Reading;
-  /** What a Tip lays over it. */
-  accepted(): Changes;
+  /** What a Tip lays over it; null for a snapshot. */
+  accepted(): Changes | null;
   readonly recent: Recent;
 }
 
@@ -20,6 +21,8 @@ export class View implements Tip {
   readonly #source: ViewSource;
   #opened: { readonly reading: Reading; readonly changes: Changes } | null = null;
   readonly #restsOn = new Set<Pending>();
+  /** What was taken to be as this node saw it last, at the first read: by the names of keys. */
+  #guessed: Map<string, Entry | null> | null = null;
   #closed = false;
 
   constructor(source: ViewSource) {
@@ -27,8 +30,19 @@ export class View implements Tip {
   }
 
   async get(keys: readonly Key[]): Promise<(Entry | null)[]> {
-    const known = this.#opened === null ? this.#knownHere(keys) : null;
+    const known = this.#opened === null && this.#guessed === null ? this.#knownHere(keys) : null;
     if (known !== null) return known;
+    const entries = await this.#ask(keys);
+    const guessed = this.#guessed;
+    // Whoever reads a key again reads the same.
+    if (guessed === null) return entries;
+    return entries.map((entry, index) => {
+      const earlier = guessed.get(nameOf(keys[index] as Key));
+      return earlier === undefined ? entry : earlier;
+    });
+  }
+
+  async #ask(keys: readonly Key[]): Promise<(Entry | null)[]> {
     const { reading, changes } = this.#open();
     const entries = await reading.get(keys);
     if (changes.size === 0) return entries;
@@ -58,7 +72,7 @@ export class View implements Tip {
   }
 
   async settled(): Promise<boolean> {
-    if (this.#restsOn.size === 0) return true;
+    if (this.#restsOn.size === 0) return this.#guessed === null;
     await Promise.all([...this.#restsOn].map((pending) => pending.outcome));
     // The rest of what was read may have changed before they took effect.
     return false;
@@ -73,7 +87,7 @@ export class View implements Tip {
   #open(): { reading: Reading; changes: Changes } {
     if (this.#closed) throw new Error('this view is closed');
     if (this.#opened === null) {
-      const changes = this.#source.accepted();
+      const changes = this.#source.accepted() ?? NO_CHANGES;
       this.#opened = { reading: this.#source.join(), changes };
     }
     return this.#opened;
@@ -81,24 +95,26 @@ export class View implements Tip {
 
   /**
    * Who reads what a commit under way writes follows that commit without asking the database, where this node has also
-   * seen the rest lately: so the writers of one key share groups. Whether all of it is so, their own commit tells.
+   * seen the rest lately: so the writers of one key share groups. And while what it has seen is trusted, nobody whose
+   * commit will tell need ask. A snapshot has no commit.
    */
   #knownHere(keys: readonly Key[]): (Entry | null)[] | null {
-    if (this.#closed) return null;
     const changes = this.#source.accepted();
-    if (changes.size === 0) return null;
+    if (this.#closed || changes === null) return null;
+    const { recent } = this.#source;
     const entries: (Entry | null)[] = [];
     const by = new Set<Pending>();
     for (const key of keys) {
       const change = changes.get(key);
       if (change?.by.isLikely === false) return null;
-      const entry = change === undefined ? this.#source.recent.entryOf(key) : change.entry;
+      const entry = change === undefined ? recent.entryOf(key) : change.entry;
       if (entry === undefined) return null;
       if (change !== undefined) by.add(change.by);
       entries.push(entry);
     }
-    if (by.size === 0) return null;
+    if (by.size === 0 && !recent.isTrusted) return null;
     for (const pending of by) this.#restsOn.add(pending);
+    this.#guessed = new Map(keys.map((key, index) => [nameOf(key), entries[index] as Entry | null]));
     return entries;
   }
 
