@@ -25,8 +25,8 @@ const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])
   ['content/postgres/', ['content/postgres/', 'content/content.ts', 'postgres/', 'base/']],
   ['content/s3/', ['content/s3/', 'content/content.ts', 'base/']],
   ['content/', ['content/content.ts', 'base/']],
-  ['signals/local/', ['signals/local/', 'signals/signals.ts', 'base/']],
-  ['signals/postgres/', ['signals/postgres/', 'signals/signals.ts', 'postgres/', 'base/']],
+  ['signals/local/', ['signals/local/', 'signals/signals.ts', 'signals/listeners.ts', 'base/']],
+  ['signals/postgres/', ['signals/postgres/', 'signals/signals.ts', 'signals/listeners.ts', 'postgres/', 'base/']],
   ['signals/', ['signals/signals.ts', 'base/']],
   [
     'service/',

@@ -1,5 +1,6 @@
 /** Signals within one process: for a node that is alone with its data. */
-import { Listeners, refuseSignal, type Signals, type Topic } from '../signals.ts';
+import { Listeners, refuseSignal } from '../listeners.ts';
+import type { Signals, Topic } from '../signals.ts';
 
 export function openLocalSignals(): Signals {
   return new LocalSignals();

@@ -5,7 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Database } from '../../postgres/database.ts';
-import { Listeners, refuseSignal, type Signals, type Topic } from '../signals.ts';
+import { Listeners, refuseSignal } from '../listeners.ts';
+import type { Signals, Topic } from '../signals.ts';
 import { Listening } from './listening.ts';
 
 const HEARTBEAT_MS = 30_000;
