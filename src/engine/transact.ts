@@ -17,6 +17,7 @@ import {
   type Tip,
   type Version,
 } from './engine.ts';
+import { layOver } from './lay-over.ts';
 
 /** One run of a body. Reads see the run's own writes. */
 export interface Transaction {
@@ -132,10 +133,13 @@ class Run implements Transaction {
   }
 
   async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
-    const own = [...this.#writes.items({ ...range, reverse })];
+    const own = [...this.#writes.items({ ...range, reverse })].map(({ key, value }) => ({
+      key,
+      entry: value === null ? null : { key, version: NOT_YET_WRITTEN, value },
+    }));
     // Each own write hides at most one stored entry.
     const stored = await this.#tip.range(range, { limit: limit + own.length, reverse });
-    const merged = overlay(stored, own, reverse);
+    const merged = layOver(stored, own, reverse);
     if (merged.length < limit) {
       this.#checkCovered(range, stored, reverse);
       return merged;
@@ -204,27 +208,4 @@ class Run implements Transaction {
 /** The part of a range that was read when the reading stopped after this key. */
 function upTo(last: Key, { from, to }: KeyRange, reverse: boolean): KeyRange {
   return reverse ? { from: last, to } : { from, to: successor(last) };
-}
-
-/** Stored entries with own writes laid over them; both in the order of reading. */
-function overlay(
-  stored: readonly Entry[],
-  own: readonly { key: Key; value: Uint8Array | null }[],
-  reverse: boolean,
-): Entry[] {
-  if (own.length === 0) return [...stored];
-  const merged: Entry[] = [];
-  let at = 0;
-  for (const { key, value } of own) {
-    for (; at < stored.length; at++) {
-      const entry = stored[at] as Entry;
-      const order = Buffer.compare(entry.key, key);
-      if (reverse ? order <= 0 : order >= 0) break;
-      merged.push(entry);
-    }
-    const hidden = stored[at];
-    if (hidden !== undefined && Buffer.compare(hidden.key, key) === 0) at++;
-    if (value !== null) merged.push({ key, version: NOT_YET_WRITTEN, value });
-  }
-  return merged.concat(stored.slice(at));
 }

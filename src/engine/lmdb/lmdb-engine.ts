@@ -19,9 +19,10 @@ import {
   type Version,
 } from '../engine.ts';
 import { refuseMalformed } from '../malformed.ts';
+import { VOLATILE_RANGE } from '../stretches.ts';
 import { type Changes, Group } from './group.ts';
 import { type DurableView, LmdbFile, type LmdbFileOptions } from './lmdb-file.ts';
-import { type Layer, View, VOLATILE_RANGE } from './view.ts';
+import { type Layer, View } from './view.ts';
 
 export const openLmdbEngine = (options: LmdbFileOptions): Promise<LmdbEngine> => LmdbEngine.open(options);
 

@@ -4,15 +4,8 @@
  */
 import { compareBytes } from '../../base/bytes.ts';
 import type { Item, OrderedMap } from '../../base/ordered-map.ts';
-import {
-  type Entry,
-  isVolatile,
-  type Key,
-  type KeyRange,
-  type RangeOptions,
-  type Tip,
-  VOLATILE_PREFIX,
-} from '../engine.ts';
+import { type Entry, isVolatile, type Key, type KeyRange, type RangeOptions, type Tip } from '../engine.ts';
+import { stretchesOf } from '../stretches.ts';
 import type { Changes, Group } from './group.ts';
 import type { DurableView } from './lmdb-file.ts';
 
@@ -123,16 +116,10 @@ export class View implements Tip {
     }
   }
 
-  /** Volatile keys are contiguous, so a range is at most three stretches, one of them volatile. */
   *#settledIn(range: KeyRange, reverse: boolean): Generator<Item<Entry>, void> {
-    const stretches = [
-      { from: range.from, to: least(range.to, VOLATILE_RANGE.from), volatile: false },
-      { from: greatest(range.from, VOLATILE_RANGE.from), to: least(range.to, VOLATILE_RANGE.to), volatile: true },
-      { from: greatest(range.from, VOLATILE_RANGE.to), to: range.to, volatile: false },
-    ];
-    for (const { from, to, volatile } of reverse ? stretches.toReversed() : stretches) {
-      if (compareBytes(from, to) >= 0) continue;
-      if (volatile) yield* this.#volatile.items({ from, to, reverse });
+    const stretches = stretchesOf(range);
+    for (const { from, to, isVolatile } of reverse ? stretches.toReversed() : stretches) {
+      if (isVolatile) yield* this.#volatile.items({ from, to, reverse });
       else for (const entry of this.#durable.entries({ from, to }, reverse)) yield { key: entry.key, value: entry };
     }
   }
@@ -145,14 +132,6 @@ export class View implements Tip {
     if (this.#closed) throw new Error('this view is closed');
   }
 }
-
-export const VOLATILE_RANGE: KeyRange = {
-  from: Uint8Array.of(VOLATILE_PREFIX),
-  to: Uint8Array.of(VOLATILE_PREFIX + 1),
-};
-
-const least = (a: Key, b: Key): Key => (compareBytes(a, b) <= 0 ? a : b);
-const greatest = (a: Key, b: Key): Key => (compareBytes(a, b) >= 0 ? a : b);
 
 /** One item for each key of these ordered sources, from the first source that has it. */
 function* newestOf<V>(sources: readonly Generator<Item<V>, void>[], reverse: boolean): Generator<Item<V>, void> {

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, type Database, describeFailure, isContended, isLost } from '../../postgres/database.ts';
 import { type Batch, EngineUnavailable, type Outcome } from '../engine.ts';
 import { Group } from './group.ts';
+import { TABLES } from './keys.ts';
 import {
   type Changes,
   foresee,
@@ -176,7 +177,7 @@ export class CommitLane {
     const begun = connection.query(BEGIN_COMMITTING);
     const checked = connection.query(checkAndMark(group.checks, mark));
     const written: Promise<unknown>[] = [];
-    for (const table of ['larimar_records', 'larimar_volatile'] as const) {
+    for (const table of TABLES) {
       const { puts, deletes } = group.writes(table);
       if (puts.length > 0) written.push(connection.query(upsert(table, puts, mark)));
       if (deletes.length > 0) written.push(connection.query(remove(table, deletes, mark)));

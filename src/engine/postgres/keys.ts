@@ -4,8 +4,8 @@
  * head with a tail behind it has the full length, ordering by head and then tail orders as the whole keys do.
  */
 import { createHash } from 'node:crypto';
-import { compareBytes } from '../../base/bytes.ts';
-import { isVolatile, type Key, type KeyRange, VOLATILE_PREFIX } from '../engine.ts';
+import { isVolatile, type Key, type KeyRange } from '../engine.ts';
+import { stretchesOf as partsOf } from '../stretches.ts';
 
 const HEAD_BYTES_MAX = 2_000;
 
@@ -28,26 +28,15 @@ export const keyOf = (head: Buffer, tail: Buffer): Key => (tail.length === 0 ? h
 /** For a Map. */
 export const nameOf = (key: Key): string => Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
 
-export type Table = 'larimar_records' | 'larimar_volatile';
+export const TABLES = ['larimar_records', 'larimar_volatile'] as const;
+export type Table = (typeof TABLES)[number];
 
 export const tableOf = (key: Key): Table => (isVolatile(key) ? 'larimar_volatile' : 'larimar_records');
 
+/** A part of a range, in the table that holds it. */
 export interface Stretch extends KeyRange {
   readonly table: Table;
 }
 
-const VOLATILE_FROM = Uint8Array.of(VOLATILE_PREFIX);
-const VOLATILE_TO = Uint8Array.of(VOLATILE_PREFIX + 1);
-
-/** Volatile keys are contiguous, so a range is at most three stretches, in order; one of them volatile. */
-export function stretchesOf({ from, to }: KeyRange): Stretch[] {
-  const stretches: Stretch[] = [
-    { from, to: least(to, VOLATILE_FROM), table: 'larimar_records' },
-    { from: greatest(from, VOLATILE_FROM), to: least(to, VOLATILE_TO), table: 'larimar_volatile' },
-    { from: greatest(from, VOLATILE_TO), to, table: 'larimar_records' },
-  ];
-  return stretches.filter((stretch) => compareBytes(stretch.from, stretch.to) < 0);
-}
-
-const least = (a: Key, b: Key): Key => (compareBytes(a, b) <= 0 ? a : b);
-const greatest = (a: Key, b: Key): Key => (compareBytes(a, b) >= 0 ? a : b);
+export const stretchesOf = (range: KeyRange): Stretch[] =>
+  partsOf(range).map(({ from, to, isVolatile }) => ({ from, to, table: TABLES[isVolatile ? 1 : 0] }));

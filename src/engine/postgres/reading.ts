@@ -6,7 +6,7 @@
 
 import { type Connection, describeFailure, type Row } from '../../postgres/database.ts';
 import { EngineUnavailable, type Entry, type Key, type KeyRange, type RangeOptions } from '../engine.ts';
-import { keyOf, nameOf, type Stretch, stretchesOf, type Table, tableOf } from './keys.ts';
+import { keyOf, nameOf, type Stretch, stretchesOf, TABLES, type Table, tableOf } from './keys.ts';
 import type { Recent } from './recent.ts';
 import { BEGIN_READING, COMMIT, selectKeys, selectLastGroup, selectRange } from './statements.ts';
 
@@ -102,7 +102,7 @@ export class Reading {
       for (const one of asked) one.reject(connection);
       return;
     }
-    for (const table of ['larimar_records', 'larimar_volatile'] as const) {
+    for (const table of TABLES) {
       const ofTable = asked.filter(({ key }) => tableOf(key) === table);
       if (ofTable.length > 0) void this.#answerFrom(connection, table, ofTable);
     }

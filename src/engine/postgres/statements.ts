@@ -5,7 +5,7 @@
 import { bigint, bigintArray, byteaArray } from '../../postgres/binary.ts';
 import type { Connection, Statement } from '../../postgres/database.ts';
 import type { Entry, Key, KeyRange, Version } from '../engine.ts';
-import { columnsOf, type KeyColumns, type Stretch, type Table } from './keys.ts';
+import { columnsOf, type KeyColumns, type Stretch, TABLES, type Table } from './keys.ts';
 import type { Session } from './session.ts';
 
 export const BEGIN_READING: Statement = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' };
@@ -141,11 +141,11 @@ const CHECK_AND_MARK_VOLATILE = checkText(MARK_VOLATILE);
  */
 export function checkAndMark({ versions, empty }: GroupChecks, mark: GroupMark): Statement {
   const values = [bigint(mark.session.id), bigint(mark.group), bigint(mark.session.fence)];
-  for (const table of ['larimar_records', 'larimar_volatile'] as const) {
+  for (const table of TABLES) {
     const columns = versions[table].map(({ key }) => columnsOf(key));
     values.push(heads(columns), digests(columns), bigintArray(versions[table].map(({ version }) => version)));
   }
-  for (const table of ['larimar_records', 'larimar_volatile'] as const) {
+  for (const table of TABLES) {
     const [from, to] = [empty[table].map((range) => columnsOf(range.from)), empty[table].map((r) => columnsOf(r.to))];
     values.push(heads(from), heads(to), tails(from), tails(to));
   }

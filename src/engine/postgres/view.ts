@@ -4,6 +4,7 @@
  */
 import { compareBytes } from '../../base/bytes.ts';
 import type { Entry, Key, KeyRange, RangeOptions, Tip } from '../engine.ts';
+import { layOver, type Overlay } from '../lay-over.ts';
 import { nameOf } from './keys.ts';
 import { type Change, type Changes, NO_CHANGES, type Pending } from './pending.ts';
 import type { Reading } from './reading.ts';
@@ -60,10 +61,10 @@ export class View implements Tip {
     if (limit <= 0 || compareBytes(range.from, range.to) >= 0) return [];
     if (changes.size === 0) return reading.range(range, { limit, reverse });
     const lastGroup = await reading.lastGroup();
-    const over: { key: Key; value: Change }[] = [];
+    const over: Overlay[] = [];
     for (const { key, value } of changes.items({ ...range, reverse })) {
       const valid = await this.#valid(value, lastGroup);
-      if (valid !== null) over.push({ key, value: valid });
+      if (valid !== null) over.push({ key, entry: valid.entry });
     }
     // Each change hides at most one entry of the state.
     const state = await reading.range(range, { limit: limit + over.length, reverse });
@@ -132,20 +133,3 @@ export class View implements Tip {
 
 /** Whether the state that holds this group holds the change. */
 const isHeld = ({ by }: Change, lastGroup: number): boolean => by.group !== null && by.group <= lastGroup;
-
-function layOver(state: readonly Entry[], over: readonly { key: Key; value: Change }[], reverse: boolean): Entry[] {
-  const merged: Entry[] = [];
-  let at = 0;
-  for (const { key, value } of over) {
-    for (; at < state.length; at++) {
-      const order = compareBytes((state[at] as Entry).key, key);
-      if (reverse ? order <= 0 : order >= 0) break;
-      merged.push(state[at] as Entry);
-    }
-    const hidden = state[at];
-    if (hidden !== undefined && compareBytes(hidden.key, key) === 0) at++;
-    if (value.entry !== null) merged.push(value.entry);
-  }
-  for (; at < state.length; at++) merged.push(state[at] as Entry);
-  return merged;
-}
