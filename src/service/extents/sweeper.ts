@@ -25,6 +25,8 @@ import type { Extents } from './extents.ts';
 
 /** Records handled per step, so that no step keeps the event loop or a commit busy for long. */
 const STEP_RECORDS = 256;
+/** Extents given back at the same time: each may take a round trip to the store. */
+const AT_ONCE_MAX = 16;
 /** Garbage is gathered for a moment, so that one pass serves many changes. */
 const PAUSE_MS = 200;
 /** What a reader still pins, or could not be swept, is looked at again after this long. */
@@ -94,9 +96,10 @@ export class Sweeper {
         return;
       }
       let sweptCount = 0;
-      for (const entry of entries) {
+      for (const batch of batchesOf(entries)) {
         if (this.#closed || !this.#nodes.seemsToLead(SWEEP)) return;
-        if (await this.#sweepEntry(entry, { needed, pins })) sweptCount++;
+        const swept = await Promise.all(batch.map((entry) => this.#sweepEntry(entry, { needed, pins })));
+        sweptCount += swept.filter(Boolean).length;
       }
       if (sweptCount > 0 && pins.nodesAsked > 0) {
         // The others are not asked again without a pause. A store that nodes share has nothing to move.
@@ -217,10 +220,10 @@ export class Sweeper {
     const placed = extents.filter((extent) => !extent.inline);
     const snapshot = this.#engine.snapshot();
     const entries = await snapshot.get(placed.map(extentKey)).finally(() => snapshot.close());
-    for (const entry of entries) {
-      if (entry === null) continue;
-      const { placement, lengthBytes } = decodeJson<PlacedRecord>(entry.value);
-      await this.#content.free(placement, lengthBytes);
+    const records = entries.flatMap((entry) => (entry === null ? [] : [decodeJson<PlacedRecord>(entry.value)]));
+    for (let at = 0; at < records.length; at += AT_ONCE_MAX) {
+      const some = records.slice(at, at + AT_ONCE_MAX);
+      await Promise.all(some.map(({ placement, lengthBytes }) => this.#content.free(placement, lengthBytes)));
     }
     await this.#deleteKeys([...extents.map(extentKey), ...alsoDelete]);
   }
@@ -280,14 +283,33 @@ function mustWait(garbage: GarbageRecord, { needed, pins }: { needed: ReadonlyMa
   return false;
 }
 
-/** Null as well for a row that cannot be read: sweeping it will say so. */
-function keepingOf(entry: Entry): Id | null {
+/** Extents have nothing to do with each other, so those that follow each other are swept together; all else by itself. */
+function* batchesOf(entries: readonly Entry[]): Generator<Entry[], void> {
+  let batch: Entry[] = [];
+  for (const entry of entries) {
+    const isExtent = garbageOf(entry)?.kind === 'extent';
+    if (batch.length > 0 && (!isExtent || batch.length >= AT_ONCE_MAX)) {
+      yield batch;
+      batch = [];
+    }
+    if (isExtent) batch.push(entry);
+    else yield [entry];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Null for a row that cannot be read: sweeping it will say so. */
+function garbageOf(entry: Entry): GarbageRecord | null {
   try {
-    const garbage = decodeJson<GarbageRecord>(entry.value);
-    return 'keeping' in garbage ? garbage.keeping : null;
+    return decodeJson<GarbageRecord>(entry.value);
   } catch {
     return null;
   }
+}
+
+function keepingOf(entry: Entry): Id | null {
+  const garbage = garbageOf(entry);
+  return garbage !== null && 'keeping' in garbage ? garbage.keeping : null;
 }
 
 function letGo(needed: Map<Id, number>, id: Id): void {
