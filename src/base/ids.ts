@@ -8,6 +8,10 @@ export type Id = string;
 
 export const ID_BYTES = 12;
 
+const ID_FORM = /^[0-9a-f]{24}$/;
+
+export const isId = (text: string): boolean => ID_FORM.test(text);
+
 export class IdSource {
   readonly #suffix = randomBytes(4).toString('hex');
   readonly #now: () => number;

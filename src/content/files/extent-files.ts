@@ -5,12 +5,12 @@
 import { mkdir, opendir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Id } from '../../base/ids.ts';
+import { type Id, isId } from '../../base/ids.ts';
 import { ExtentMissing, type Placement } from '../content.ts';
 import { type Folders, isMissing, type OpenFile, removeFile } from './disk.ts';
 import { writeGathered } from './gathered-write.ts';
 import type { HandleCache } from './handle-cache.ts';
-import { type FilePlace, isId, renderPlacement } from './placement.ts';
+import { type FilePlace, renderPlacement } from './placement.ts';
 import type { Stray } from './stray.ts';
 
 const SUB_FOLDER_FORM = /^[0-9a-f]{2}$/;

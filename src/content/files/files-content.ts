@@ -14,11 +14,12 @@ import {
   type Placement,
   type RecoveryReport,
 } from '../content.ts';
+import { refuseExtent, refuseRange } from '../malformed.ts';
 import { Folders, type OpenFile, removeFile } from './disk.ts';
 import { ExtentFiles } from './extent-files.ts';
 import { HandleCache } from './handle-cache.ts';
 import { LiveFrames } from './live-frames.ts';
-import { isId, parsePlacement } from './placement.ts';
+import { parsePlacement } from './placement.ts';
 import { readRange } from './range-read.ts';
 import { slotCount } from './segment-frame.ts';
 import { Segments } from './segments.ts';
@@ -95,8 +96,7 @@ class FilesContent implements ContentStore {
   }
 
   async write(id: Id, source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<Placement> {
-    if (!isId(id)) throw new Error(`not an extent's id: ${id}`);
-    if (!(lengthBytes > 0)) throw new RangeError(`an extent of ${lengthBytes} bytes`);
+    refuseExtent(id, lengthBytes);
     this.#refuseWhenClosed();
     this.#state = 'in use';
     const home = lengthBytes <= this.#segmentExtentBytesMax ? this.#segments : this.#files;
@@ -111,18 +111,15 @@ class FilesContent implements ContentStore {
     }
   }
 
-  async *read(placement: Placement, { offsetBytes, lengthBytes }: ByteRange): AsyncIterable<Uint8Array> {
+  async *read(placement: Placement, range: ByteRange): AsyncIterable<Uint8Array> {
     this.#refuseWhenClosed();
     const place = parsePlacement(placement);
     if (place === null) throw new ExtentMissing(`not a placement of this store: ${placement}`);
-    const endBytes = offsetBytes + lengthBytes;
-    if (offsetBytes < 0 || lengthBytes < 0 || endBytes > place.lengthBytes) {
-      throw new RangeError(`bytes ${offsetBytes} to ${endBytes} of an extent of ${place.lengthBytes}`);
-    }
+    refuseRange(range, place.lengthBytes);
     const { path, startBytes } = place.kind === 'segment' ? this.#segments.locate(place) : this.#files.locate(place);
     const held = await this.#handles.acquire(path);
     try {
-      yield* readRange(held.handle, { offsetBytes: startBytes + offsetBytes, lengthBytes });
+      yield* readRange(held.handle, { ...range, offsetBytes: startBytes + range.offsetBytes });
     } finally {
       held.release();
     }

@@ -21,9 +21,6 @@ export interface FilePlace {
 
 const SEGMENT_FORM = /^s([0-9a-f]{24})\.([0-9a-f]{1,6})\.([0-9a-f]{1,13})$/;
 const FILE_FORM = /^f([0-9a-f]{24})\.([0-9a-f]{1,13})$/;
-const ID_FORM = /^[0-9a-f]{24}$/;
-
-export const isId = (text: string): boolean => ID_FORM.test(text);
 
 export function renderPlacement(place: SegmentPlace | FilePlace): Placement {
   const length = place.lengthBytes.toString(16);

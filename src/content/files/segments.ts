@@ -7,14 +7,14 @@
 import type { FileHandle } from 'node:fs/promises';
 import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Id, IdSource } from '../../base/ids.ts';
+import { type Id, IdSource, isId } from '../../base/ids.ts';
 import { ExtentMissing, type PlacedExtent, type Placement } from '../content.ts';
 import { type Folders, isMissing, type OpenFile, removeFile } from './disk.ts';
 import { writeGathered } from './gathered-write.ts';
 import { GroupSync } from './group-sync.ts';
 import type { HandleCache } from './handle-cache.ts';
 import { LiveFrames } from './live-frames.ts';
-import { isId, renderPlacement, type SegmentPlace } from './placement.ts';
+import { renderPlacement, type SegmentPlace } from './placement.ts';
 import { decodeHeader, encodeHeader, type FrameHeader, HEADER_BYTES, SLOT_BYTES, slotCount } from './segment-frame.ts';
 import type { Stray } from './stray.ts';
 

@@ -12,6 +12,7 @@ import {
   type RecoveryReport,
   SourceLengthMismatch,
 } from '../content.ts';
+import { refuseRange } from '../malformed.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -40,10 +41,8 @@ class MemoryContent implements ContentStore {
   async *read(placement: Placement, { offsetBytes, lengthBytes }: ByteRange): AsyncIterable<Uint8Array> {
     const extent = this.#extents.get(placement);
     if (extent === undefined) throw new ExtentMissing(placement);
+    refuseRange({ offsetBytes, lengthBytes }, extent.lengthBytes);
     const endBytes = offsetBytes + lengthBytes;
-    if (offsetBytes < 0 || lengthBytes < 0 || endBytes > extent.lengthBytes) {
-      throw new RangeError(`bytes ${offsetBytes} to ${endBytes} of an extent of ${extent.lengthBytes}`);
-    }
     for (let at = offsetBytes; at < endBytes; ) {
       const index = Math.floor(at / CHUNK_BYTES);
       const chunkStart = index * CHUNK_BYTES;

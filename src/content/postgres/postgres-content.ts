@@ -14,6 +14,7 @@ import {
   type RecoverOptions,
   type RecoveryReport,
 } from '../content.ts';
+import { refuseExtent, refuseRange } from '../malformed.ts';
 import { ExtentTables, type Moment } from './extent-tables.ts';
 import { newPlace, type Place, parsePlacement } from './placement.ts';
 import { readExtent } from './read-extent.ts';
@@ -48,6 +49,7 @@ class PostgresContent implements ContentStore {
   }
 
   async write(id: Id, source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<Placement> {
+    refuseExtent(id, lengthBytes);
     const place = newPlace(id, lengthBytes);
     this.#refuseWhenClosed();
     const writing = this.#writeOrRemove(place, source);
@@ -64,10 +66,7 @@ class PostgresContent implements ContentStore {
     this.#refuseWhenClosed();
     const place = parsePlacement(placement);
     if (place === null) throw new ExtentMissing(`not a placement of this store: ${placement}`);
-    const endBytes = range.offsetBytes + range.lengthBytes;
-    if (range.offsetBytes < 0 || range.lengthBytes < 0 || endBytes > place.lengthBytes) {
-      throw new RangeError(`bytes ${range.offsetBytes} to ${endBytes} of an extent of ${place.lengthBytes}`);
-    }
+    refuseRange(range, place.lengthBytes);
     this.#readers.enter(placement);
     try {
       yield* readExtent({ tables: this.#tables, place, range });

@@ -13,9 +13,6 @@ export interface Place {
 }
 
 const FORM = /^([0-9a-f]{24})-[0-9a-f]{8}-([1-9][0-9]{0,14})$/;
-const ID_FORM = /^[0-9a-f]{24}$/;
-
-export const isId = (text: string): boolean => ID_FORM.test(text);
 
 export const newPlacement = ({ id, lengthBytes }: Place): Placement =>
   `${id}-${randomBytes(4).toString('hex')}-${lengthBytes}`;

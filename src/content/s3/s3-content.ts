@@ -14,11 +14,12 @@ import {
   type RecoverOptions,
   type RecoveryReport,
 } from '../content.ts';
+import { refuseExtent, refuseRange } from '../malformed.ts';
 import { ensureBucket } from './bucket.ts';
 import { exactly } from './exact-source.ts';
 import { HeldObjects } from './held-objects.ts';
 import { listObjects } from './object-listing.ts';
-import { isId, newPlacement, parsePlacement } from './placement.ts';
+import { newPlacement, parsePlacement } from './placement.ts';
 import { readObject } from './range-read.ts';
 import { type Patience, S3Client } from './s3-client.ts';
 import { parseS3Url, type S3Credentials } from './s3-url.ts';
@@ -86,8 +87,7 @@ class S3Content implements ContentStore {
   }
 
   async write(id: Id, source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<Placement> {
-    if (!isId(id)) throw new Error(`not an extent's id: ${id}`);
-    if (!(lengthBytes > 0)) throw new RangeError(`an extent of ${lengthBytes} bytes`);
+    refuseExtent(id, lengthBytes);
     this.#refuseWhenClosed();
     const placement = newPlacement({ id, lengthBytes });
     const writing = this.#put(placement, exactly(source, lengthBytes), lengthBytes);
@@ -100,17 +100,14 @@ class S3Content implements ContentStore {
     return placement;
   }
 
-  async *read(placement: Placement, { offsetBytes, lengthBytes }: ByteRange): AsyncIterable<Uint8Array> {
+  async *read(placement: Placement, range: ByteRange): AsyncIterable<Uint8Array> {
     this.#refuseWhenClosed();
     const place = parsePlacement(placement);
     if (place === null) throw new ExtentMissing(`not a placement of this store: ${placement}`);
-    const endBytes = offsetBytes + lengthBytes;
-    if (offsetBytes < 0 || lengthBytes < 0 || endBytes > place.lengthBytes) {
-      throw new RangeError(`bytes ${offsetBytes} to ${endBytes} of an extent of ${place.lengthBytes}`);
-    }
+    refuseRange(range, place.lengthBytes);
     const release = this.#held.hold(placement);
     try {
-      if (lengthBytes > 0) yield* readObject(this.#client, this.#keyOf(placement), { offsetBytes, lengthBytes });
+      if (range.lengthBytes > 0) yield* readObject(this.#client, this.#keyOf(placement), range);
       // Nothing to get, but whether it is there is still to be told.
       else if ((await this.#lengthOf(placement)) === null) throw new ExtentMissing(placement);
     } finally {
