@@ -34,6 +34,12 @@ const RETRY_PAUSE_MS = 5_000;
 /** Garbage taken on in one go, so that memory stays small however much there is. */
 const GATHERED_RECORDS_MAX = 10_000;
 
+/** A garbage row, read once. */
+interface Row {
+  readonly entry: Entry;
+  readonly garbage: GarbageRecord | Error;
+}
+
 export class Sweeper {
   readonly #engine: Engine;
   readonly #content: ContentStore;
@@ -87,8 +93,8 @@ export class Sweeper {
   async #sweepAll(): Promise<void> {
     if (!(await this.#nodes.lead(SWEEP))) return;
     for (;;) {
-      const { entries, needed } = await this.#gatherGarbage();
-      if (entries.length === 0) break;
+      const { rows, needed } = await this.#gatherGarbage();
+      if (rows.length === 0) break;
       // From here on no reader can come to know what these rows let go of; those that do have pinned it.
       const pins = await this.#census.take();
       if (pins === null) {
@@ -96,9 +102,9 @@ export class Sweeper {
         return;
       }
       let sweptCount = 0;
-      for (const batch of batchesOf(entries)) {
+      for (const batch of batchesOf(rows)) {
         if (this.#closed || !this.#nodes.seemsToLead(SWEEP)) return;
-        const swept = await Promise.all(batch.map((entry) => this.#sweepEntry(entry, { needed, pins })));
+        const swept = await Promise.all(batch.map((row) => this.#sweepRow(row, { needed, pins })));
         sweptCount += swept.filter(Boolean).length;
       }
       if (sweptCount > 0 && pins.nodesAsked > 0) {
@@ -106,7 +112,7 @@ export class Sweeper {
         this.wake();
         return;
       }
-      if (sweptCount < entries.length) this.wake(RETRY_PAUSE_MS);
+      if (sweptCount < rows.length) this.wake(RETRY_PAUSE_MS);
       // A swept container leaves new garbage: only what lives on after all of it is worth moving.
       if (sweptCount === 0) break;
     }
@@ -117,31 +123,36 @@ export class Sweeper {
    * What to sweep in one go, and the layouts by which garbage is told from what lives on: they go only after it. Both
    * from one snapshot: garbage that is added meanwhile may need layouts not counted here, and waits for the next.
    */
-  async #gatherGarbage(): Promise<{ entries: Entry[]; needed: Map<Id, number> }> {
+  async #gatherGarbage(): Promise<{ rows: Row[]; needed: Map<Id, number> }> {
     const needed = new Map<Id, number>();
-    const entries: Entry[] = [];
+    const rows: Row[] = [];
     const snapshot = this.#engine.snapshot();
     try {
       for await (const step of scanSteps(snapshot, tableRange('G'), STEP_RECORDS)) {
-        if (entries.length < GATHERED_RECORDS_MAX) entries.push(...step);
-        for (const entry of step) {
-          const keeping = keepingOf(entry);
+        const read = step.map((entry): Row => ({ entry, garbage: garbageIn(entry) }));
+        if (rows.length < GATHERED_RECORDS_MAX) rows.push(...read);
+        for (const { garbage } of read) {
+          const keeping = keptBy(garbage);
           if (keeping !== null) needed.set(keeping, (needed.get(keeping) ?? 0) + 1);
         }
       }
     } finally {
       snapshot.close();
     }
-    return { entries, needed };
+    return { rows, needed };
   }
 
   /** Whether the row could be swept. One that cannot be, now or ever, must not keep the others. */
-  async #sweepEntry(entry: Entry, { needed, pins }: { needed: Map<Id, number>; pins: Pins }): Promise<boolean> {
+  async #sweepRow(
+    { entry, garbage }: Row,
+    { needed, pins }: { needed: Map<Id, number>; pins: Pins },
+  ): Promise<boolean> {
     try {
-      const garbage = decodeJson<GarbageRecord>(entry.value);
+      if (garbage instanceof Error) throw garbage;
       if (mustWait(garbage, { needed, pins })) return false;
       await this.#sweepOne(entry, garbage);
-      if ('keeping' in garbage && garbage.keeping !== null) letGo(needed, garbage.keeping);
+      const keeping = keptBy(garbage);
+      if (keeping !== null) letGo(needed, keeping);
       return true;
     } catch (error) {
       if (!(error instanceof UnreadableRecord && (await this.#isGone(entry)))) this.#onError(error);
@@ -284,33 +295,31 @@ function mustWait(garbage: GarbageRecord, { needed, pins }: { needed: ReadonlyMa
 }
 
 /** Extents have nothing to do with each other, so those that follow each other are swept together; all else by itself. */
-function* batchesOf(entries: readonly Entry[]): Generator<Entry[], void> {
-  let batch: Entry[] = [];
-  for (const entry of entries) {
-    const isExtent = garbageOf(entry)?.kind === 'extent';
+function* batchesOf(rows: readonly Row[]): Generator<Row[], void> {
+  let batch: Row[] = [];
+  for (const row of rows) {
+    const isExtent = !(row.garbage instanceof Error) && row.garbage.kind === 'extent';
     if (batch.length > 0 && (!isExtent || batch.length >= AT_ONCE_MAX)) {
       yield batch;
       batch = [];
     }
-    if (isExtent) batch.push(entry);
-    else yield [entry];
+    if (isExtent) batch.push(row);
+    else yield [row];
   }
   if (batch.length > 0) yield batch;
 }
 
-/** Null for a row that cannot be read: sweeping it will say so. */
-function garbageOf(entry: Entry): GarbageRecord | null {
+/** The error for a row that cannot be read: sweeping it will say so. */
+function garbageIn(entry: Entry): GarbageRecord | Error {
   try {
     return decodeJson<GarbageRecord>(entry.value);
-  } catch {
-    return null;
+  } catch (error) {
+    return error as Error;
   }
 }
 
-function keepingOf(entry: Entry): Id | null {
-  const garbage = garbageOf(entry);
-  return garbage !== null && 'keeping' in garbage ? garbage.keeping : null;
-}
+/** The layout by which this garbage is told from what lives on. */
+const keptBy = (garbage: GarbageRecord | Error): Id | null => ('keeping' in garbage ? garbage.keeping : null);
 
 function letGo(needed: Map<Id, number>, id: Id): void {
   const count = needed.get(id) as number;
