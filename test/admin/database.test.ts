@@ -189,15 +189,20 @@ describe('a node', { skip }, () => {
   });
 });
 
+/** A container with one blob, too long for a record. */
+async function putBoxWithBlob(blobUrl: string): Promise<void> {
+  assert.equal((await send(blobUrl, { method: 'PUT', path: '/box?restype=container' })).outcome, '201');
+  const headers = { 'x-ms-blob-type': 'BlockBlob' };
+  const body = Buffer.alloc(100_000, 'content');
+  assert.equal((await send(blobUrl, { method: 'PUT', path: '/box/blob', headers, body })).outcome, '201');
+}
+
 describe('check', { skip }, () => {
   test('reads a store at rest, and refuses one that nodes use', async (t) => {
     const { url } = await freshFor(t);
     const command = start(t, url);
     const { blob } = await doorsOf(command);
-    assert.equal((await send(blob, { method: 'PUT', path: '/box?restype=container' })).outcome, '201');
-    const headers = { 'x-ms-blob-type': 'BlockBlob' };
-    const body = Buffer.alloc(100_000, 'content');
-    assert.equal((await send(blob, { method: 'PUT', path: '/box/blob', headers, body })).outcome, '201');
+    await putBoxWithBlob(blob);
     const busy = await runCommand(['check', `--engine=${url}`]);
     assert.match(busy.output, /^larimar: A node is using postgres:.*Stop them first/);
     assert.equal(busy.ended, 2);
@@ -212,10 +217,7 @@ describe('check', { skip }, () => {
     const { url } = await freshFor(t);
     const command = start(t, url);
     const { blob } = await doorsOf(command);
-    assert.equal((await send(blob, { method: 'PUT', path: '/box?restype=container' })).outcome, '201');
-    const headers = { 'x-ms-blob-type': 'BlockBlob' };
-    const body = Buffer.alloc(100_000, 'content');
-    assert.equal((await send(blob, { method: 'PUT', path: '/box/blob', headers, body })).outcome, '201');
+    await putBoxWithBlob(blob);
     command.send('SIGTERM');
     await command.ending;
     await execute(url, 'DELETE FROM larimar_extent_pieces', 'DELETE FROM larimar_extents');

@@ -175,6 +175,36 @@ describe('a cluster under load', { skip }, () => {
     });
   }
 
+  test('loses nothing to a node that was paused, given up for dead, and goes on', async (t) => {
+    const random = new Random();
+    t.diagnostic(`LARIMAR_SEED=${random.seed}`);
+    const cluster = await startCluster();
+    const database = new Database({ url: cluster.databaseUrl });
+    const sessions = async (which: string): Promise<number> =>
+      Number((await database.query({ text: `SELECT count(*) FROM larimar_sessions WHERE ${which}` }))[0]?.[0]);
+    try {
+      const load = await startLoad(cluster, random);
+      await grows(load, 100);
+      const { pid } = cluster.node(random.below(3));
+      process.kill(pid, 'SIGSTOP');
+      try {
+        await until({ what: 'the paused node is given up for dead', limitSeconds: 60 }, async () =>
+          (await sessions('slot IS NULL')) === 1 ? true : null,
+        );
+      } finally {
+        process.kill(pid, 'SIGCONT');
+      }
+      await grows(load, 200);
+      await until({ what: 'the node has a session again', limitSeconds: 30 }, async () =>
+        (await sessions('slot IS NOT NULL')) === 3 ? true : null,
+      );
+      await load.finish(cluster.nodes.map((node) => node.url));
+    } finally {
+      await database.close();
+      await cluster.stop();
+    }
+  });
+
   test('that cannot reach its database says that it is busy and not ready, and is ready again afterwards', async () => {
     const server = await startPostgresServer();
     const cluster = await startCluster({ databaseServer: server.url, nodeCount: 1 });
