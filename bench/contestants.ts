@@ -202,6 +202,7 @@ export class Contestant {
     return {
       ...Object.fromEntries(callers),
       LARIMAR_ADMIN_PORT: 'off',
+      LARIMAR_WEB_PORT: 'off',
       ...(databaseUrl === undefined ? {} : { LARIMAR_ENGINE: databaseUrl }),
     };
   }

@@ -4,12 +4,14 @@
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openBearerTokens } from './auth/bearer.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type AccountSetting, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, makeAccounts } from './config/accounts.ts';
 import type { LogMode } from './config/config.ts';
 import { reachable, renderConnectionString } from './config/connection-string.ts';
 import { lockData } from './config/data-lock.ts';
 import { Endings } from './config/endings.ts';
+import { chooseOAuth, type OAuthOptions } from './config/oauth-setting.ts';
 import { chooseStore, type StoreOptions, type StoreSetting } from './config/store-setting.ts';
 import { openFilesContent } from './content/files/files-content.ts';
 import { openMemoryContent } from './content/memory/memory-content.ts';
@@ -20,6 +22,7 @@ import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
 import { openLog } from './http/log.ts';
 import { openHttpServer } from './http/server.ts';
+import { openWebServer } from './http/web/web-server.ts';
 import { openStorage } from './service/open-storage.ts';
 import type { StoreParts, WaitOptions } from './shared-store.ts';
 import { openLocalSignals } from './signals/local/local-signals.ts';
@@ -27,6 +30,7 @@ import { openLocalSignals } from './signals/local/local-signals.ts';
 export type { Clock } from './base/clock.ts';
 export { ManualClock } from './base/clock.ts';
 export type { AccountSetting } from './config/accounts.ts';
+export type { OAuthOptions } from './config/oauth-setting.ts';
 export type { StoreOptions } from './config/store-setting.ts';
 
 /** A data folder, `memory: true`, or the URL of a database as `engine`: one of them must be given. */
@@ -36,10 +40,14 @@ export interface ServerOptions extends StoreOptions, WaitOptions {
   readonly blobPort?: number;
   /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
   readonly adminPort?: number | null;
+  /** Of static websites: 0 is any that is free; null, the default here, opens none. */
+  readonly webPort?: number | null;
   /** Beside the development account. Keys in Base64. */
   readonly accounts?: readonly AccountSetting[];
   /** Serve the development account, whose key is public, to other machines too. */
   readonly allowDevelopmentAccount?: boolean;
+  /** Whose bearer tokens are accepted; absent: nobody's. */
+  readonly oauth?: OAuthOptions;
   /** PEM. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly log?: LogMode;
@@ -51,7 +59,7 @@ export interface RunningServer {
   /** Each with the first account's name in its path, as connection strings want them. */
   readonly endpoints: { readonly blob: string };
   /** Without an account: `http://127.0.0.1:10000`. */
-  readonly origins: { readonly blob: string; readonly admin: string | null };
+  readonly origins: { readonly blob: string; readonly admin: string | null; readonly web: string | null };
   /** The names of all accounts, the development account first. */
   readonly accounts: readonly string[];
   /** For the first account given, else for the development account. */
@@ -68,6 +76,7 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const settings = options.accounts ?? [];
   const accounts = makeAccounts(settings, { allowDevelopmentAccount: options.allowDevelopmentAccount ?? false });
+  const bearer = options.oauth === undefined ? null : openBearerTokens(chooseOAuth(options.oauth));
   const setting = chooseStore(options);
   const endings = new Endings();
   const log = openLog({ mode: options.log ?? 'silent', sink: process.stdout });
@@ -86,10 +95,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const services = await openStorage({ engine, content, signals, clock, slot, isShared, onError });
     endings.keep(services);
     const door = blobDoor(services.storage);
-    const blob = await openHttpServer({ ...at, door, accounts, clock, port: options.blobPort ?? 0, log });
+    const blob = await openHttpServer({ ...at, door, accounts, bearer, clock, port: options.blobPort ?? 0, log });
     endings.keep(blob);
+    const { webPort = null } = options;
+    const { storage } = services;
+    const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
+    if (web !== null) endings.keep(web);
     readiness.begin(() => readOnce(engine));
-    const origins = { blob: reachable(blob.origin), admin: admin === null ? null : reachable(admin.origin) };
+    const origins = {
+      blob: reachable(blob.origin),
+      admin: admin === null ? null : reachable(admin.origin),
+      web: web === null ? null : reachable(web.origin),
+    };
     return describeServer({ origins, accounts: [...accounts.keys()], settings }, async (drainSeconds) => {
       readiness.end();
       if (drainSeconds > 0) await delay(drainSeconds * 1000);

@@ -31,6 +31,7 @@ function use(
   return verifySas(request, {
     account: ACCOUNT,
     nowMs,
+    wallNowMs: nowMs,
     resource: ['c'],
     loadAcl: () => Promise.reject(new Error('An account SAS has no policy')),
   });

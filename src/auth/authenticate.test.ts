@@ -10,9 +10,12 @@ import {
   signedRequest,
   type WireRequest,
 } from '../../test/vectors/signed-requests.ts';
+import type { RoleName } from '../rules/roles.ts';
 import { StorageError } from '../service/storage-error.ts';
 import { authenticate } from './authenticate.ts';
+import type { BearerTokens } from './bearer.ts';
 import type { Account, Identity, ResourceAcl } from './identity.ts';
+import { deriveDelegationKey } from './user-delegation-key.ts';
 
 const NOW_MS = Date.now();
 
@@ -20,15 +23,17 @@ interface Circumstances {
   readonly account?: Account;
   readonly resource?: readonly string[];
   readonly acl?: ResourceAcl | null;
+  readonly bearer?: BearerTokens;
 }
 
-async function act(wire: WireRequest, { account = ACCOUNT, resource = ['c', 'b'], acl }: Circumstances = {}) {
+async function act(wire: WireRequest, { account = ACCOUNT, resource = ['c', 'b'], acl, bearer }: Circumstances = {}) {
   const loaded: unknown[] = [];
   const identity = await authenticate(signedRequest(wire), {
     accounts: new Map([[account.name, account]]),
     nowMs: NOW_MS,
     wallNowMs: NOW_MS,
     resource,
+    bearer: bearer ?? null,
     loadAcl: (...asked) => {
       loaded.push(asked);
       return Promise.resolve(acl ?? null);
@@ -99,8 +104,53 @@ for (const authorization of [
   });
 }
 
-test('a bearer token is refused with the way out', async () => {
-  assert.match((await refusalOf(act(withHeader('Bearer token')))).detail, /Shared Key/);
+test('a bearer token is refused with the way out, where no issuer is configured', async () => {
+  assert.match((await refusalOf(act(withHeader('Bearer token')))).detail, /--oauth-issuer.*Shared Key/);
+});
+
+/** An issuer whose every token speaks for its own text. */
+const believing = (...roles: RoleName[]): BearerTokens => ({
+  challenge: 'Bearer',
+  verify: async (token) => ({ objectId: token, tenantId: 'tenant', roles }),
+});
+const withToken: WireRequest = {
+  ...plain,
+  headers: [...(withHeader('Bearer me').headers ?? []), ['x-ms-version', '2024-11-04']],
+};
+
+test('a bearer token speaks for its subject, with what its roles allow at this service', async () => {
+  const { identity, loaded } = await act(withToken, { bearer: believing('Storage Blob Data Reader') });
+  assert.ok(identity.kind === 'bearer');
+  const { delegationKey, ...rest } = identity;
+  const holder = { account: ACCOUNT.name, objectId: 'me', tenantId: 'tenant', permissions: 'rl' };
+  assert.deepEqual({ rest, loaded }, { rest: { kind: 'bearer', ...holder, controls: false }, loaded: [] });
+  const terms = { startMs: NOW_MS, expiryMs: NOW_MS + 1000, version: '2024-11-04', delegatedTenantId: '' };
+  const [firstKey] = ACCOUNT.keys as readonly [Buffer];
+  const derived = deriveDelegationKey(firstKey, { ...holder, ...terms, service: 'b' });
+  assert.equal(delegationKey?.(terms), derived.toString('base64'));
+
+  const elsewhere = await act({ ...withToken, service: 'q' }, { bearer: believing('Storage Blob Data Owner') });
+  assert.ok(elsewhere.identity.kind === 'bearer' && elsewhere.identity.delegationKey === null);
+  assert.equal(elsewhere.identity.permissions, '');
+});
+
+test('a bearer token for an account that is not there is refused', async () => {
+  const account = { ...ACCOUNT, name: 'another' };
+  const { code, detail } = await refusalOf(act(withToken, { account, bearer: believing('Storage Blob Data Owner') }));
+  assert.equal(code, 'AuthenticationFailed');
+  assert.match(detail, /no account larimartest/);
+});
+
+test('a bearer token beside a SAS is refused, unless the SAS is bound to a user', async () => {
+  for (const [bound, detail] of [
+    ['', /both an Authorization header and a shared access signature/],
+    ['&sduoid=', /both an Authorization header and a shared access signature/],
+    ['&sduoid=me', /lacks the mandatory field skoid/],
+  ] as const) {
+    const url = `${plain.url}?${token}${bound}`;
+    assert.match((await refusalOf(act({ ...withToken, url }, { bearer: believing() }))).detail, detail);
+    assert.match((await refusalOf(act({ ...withHeader('SharedKey a:b'), url }))).detail, /both/);
+  }
 });
 
 test('a signature by another account is refused', async () => {

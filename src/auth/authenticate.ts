@@ -1,12 +1,15 @@
 /** Who a request speaks for: decided from its Authorization header, its SAS, or neither. */
+import { grantOf } from '../rules/roles.ts';
+import { type BearerContext, isBearer, verifyBearer } from './bearer.ts';
 import { isLoopback } from './client-address.ts';
 import type { Account, Identity, ResourceAcl } from './identity.ts';
-import { authenticationFailed, bearerRefused, invalidAuthenticationInfo } from './refusals.ts';
+import { authenticationFailed, invalidAuthenticationInfo } from './refusals.ts';
 import { verifySas } from './sas.ts';
 import { type SharedKeyScheme, verifySharedKey } from './shared-key.ts';
 import type { SignedRequest } from './signed-request.ts';
+import { deriveDelegationKey } from './user-delegation-key.ts';
 
-export interface AuthenticationContext {
+export interface AuthenticationContext extends BearerContext {
   readonly accounts: ReadonlyMap<string, Account>;
   readonly nowMs: number;
   /** The real time, by which signed dates are judged: clients sign with theirs, even where a test moves the clock. */
@@ -20,18 +23,23 @@ export interface AuthenticationContext {
 /** Throws a StorageError for credentials that are wrong; a caller without any is anonymous. */
 export async function authenticate(request: SignedRequest, context: AuthenticationContext): Promise<Identity> {
   const authorization = request.header('authorization');
-  const hasSas = request.target.query.has('sig');
-  if (authorization !== null && hasSas) {
+  const { query } = request.target;
+  const hasSas = query.has('sig');
+  // A SAS may be bound to a user, who then shows a bearer token beside it.
+  const isBound = (query.get('sduoid') ?? '') !== '' && isBearer(authorization ?? '');
+  if (authorization !== null && hasSas && !isBound) {
     throw authenticationFailed('The request has both an Authorization header and a shared access signature (sig).');
   }
   const account = context.accounts.get(request.target.account);
   if (account?.loopbackOnly === true) refuseStranger(request, account);
-  if (authorization !== null) return authenticateByHeader(request, authorization, account, context.wallNowMs);
   if (hasSas) return verifySas(request, { ...context, account: account ?? refuseUnknownAccount(request) });
-  return anonymous(request, account, context);
+  if (authorization === null) return anonymous(request, account, context);
+  if (isBearer(authorization)) return authenticateByToken(request, account ?? refuseUnknownAccount(request), context);
+  return authenticateByKey(request, authorization, account, context.wallNowMs);
 }
 
-function refuseStranger(request: SignedRequest, account: Account): void {
+/** Of an account whose key is public, who is on another machine. */
+export function refuseStranger(request: Pick<SignedRequest, 'clientAddress'>, account: Account): void {
   if (isLoopback(request.clientAddress)) return;
   throw authenticationFailed(
     `Everybody knows the key of ${account.name}, so it serves only callers on the same machine, and this one is ` +
@@ -46,15 +54,12 @@ function refuseUnknownAccount(request: SignedRequest): never {
 
 const SHARED_KEY = /^(SharedKey|SharedKeyLite) +([^ :]+):([^ ]+)$/;
 
-function authenticateByHeader(
+function authenticateByKey(
   request: SignedRequest,
   authorization: string,
   account: Account | undefined,
   nowMs: number,
 ): Identity {
-  if (/^Bearer\b/i.test(authorization)) {
-    throw bearerRefused('Bearer tokens are not supported: use Shared Key or a shared access signature.');
-  }
   const match = SHARED_KEY.exec(authorization);
   if (match === null) {
     throw invalidAuthenticationInfo('The Authorization header is not of the form SharedKey ACCOUNT:SIGNATURE.');
@@ -66,6 +71,26 @@ function authenticateByHeader(
   }
   verifySharedKey(request, account, { scheme: scheme as SharedKeyScheme, signature, nowMs });
   return { kind: 'owner', account: account.name };
+}
+
+async function authenticateByToken(
+  request: SignedRequest,
+  account: Account,
+  context: AuthenticationContext,
+): Promise<Identity> {
+  const { objectId, tenantId, roles } = await verifyBearer(request, account, context);
+  const { service } = request;
+  const { permissions, controls, delegates } = grantOf(roles, service);
+  const holder = { account: account.name, objectId, tenantId, permissions };
+  const [firstKey] = account.keys as readonly [Buffer];
+  return {
+    kind: 'bearer',
+    ...holder,
+    controls,
+    delegationKey: delegates
+      ? (terms) => deriveDelegationKey(firstKey, { ...holder, ...terms, service }).toString('base64')
+      : null,
+  };
 }
 
 async function anonymous(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { grantOf, ROLE_NAMES, type RoleName } from '../rules/roles.ts';
 import { hasPermission, refuseNeed } from './authorize.ts';
 import type { Identity, Need, PublicAccess, ServiceLetter } from './identity.ts';
 import { blobNeeds, breakBlobLease, breakContainerLease, getAccountInformation } from './needs.ts';
@@ -14,6 +15,11 @@ const accountSas = (services: string, resourceTypes: string, permissions: string
   permissions,
 });
 const serviceSas = (permissions: string): Identity => ({ kind: 'serviceSas', account, permissions, overrides: {} });
+const bearer = (...roles: RoleName[]): Identity => {
+  const { permissions, controls, delegates } = grantOf(roles, 'b');
+  const delegationKey = delegates ? () => 'key' : null;
+  return { kind: 'bearer', account, objectId: 'o', tenantId: 't', permissions, controls, delegationKey };
+};
 const anonymous = (publicAccess: PublicAccess | null): Identity => ({ kind: 'anonymous', publicAccess });
 
 const codeOf = (identity: Identity, need: Need, version = '2024-11-04', service: ServiceLetter = 'b') =>
@@ -161,4 +167,121 @@ test('account information is for every token, whatever its letters', () => {
     assert.equal(codeOf(serviceSas(letter), getAccountInformation(['c', 'b'])), 'allowed');
   }
   assert.equal(codeOf(anonymous('container'), getAccountInformation(['c'])), 'NoAuthenticationInformation');
+});
+
+/** Who may, from the widest role to the narrowest: the first so many of ROLE_NAMES. */
+const byRole: readonly (readonly [roleCount: number, operations: readonly (keyof typeof blobNeeds)[]])[] = [
+  [
+    1,
+    [
+      'getServiceProperties',
+      'setServiceProperties',
+      'getServiceStats',
+      'getContainerAcl',
+      'setContainerAcl',
+      'deleteBlobVersion',
+      'deleteBlobPermanently',
+      'setImmutabilityPolicy',
+      'deleteImmutabilityPolicy',
+      'setLegalHold',
+    ],
+  ],
+  [
+    2,
+    [
+      'createContainer',
+      'deleteContainer',
+      'restoreContainer',
+      'setContainerMetadata',
+      'leaseContainer',
+      'findBlobsByTags',
+      'findBlobsByTagsInContainer',
+      'getBlobTags',
+      'setBlobTags',
+      'putBlob',
+      'putBlobFromUrl',
+      'copyBlob',
+      'copyBlobFromUrl',
+      'incrementalCopyBlob',
+      'snapshotBlob',
+      'putBlock',
+      'putBlockFromUrl',
+      'putBlockList',
+      'putPage',
+      'putPageFromUrl',
+      'setBlobProperties',
+      'setBlobMetadata',
+      'setBlobTier',
+      'setBlobExpiry',
+      'abortCopyBlob',
+      'undeleteBlob',
+      'leaseBlob',
+      'appendBlock',
+      'appendBlockFromUrl',
+      'sealAppendBlob',
+      'deleteBlob',
+    ],
+  ],
+  [
+    3,
+    [
+      'listContainers',
+      'listBlobs',
+      'getContainerProperties',
+      'getContainerMetadata',
+      'getBlob',
+      'getBlobProperties',
+      'getBlobMetadata',
+      'getBlockList',
+      'getPageRanges',
+      'queryBlobContents',
+      'copySource',
+      'batch',
+      'batchInContainer',
+    ],
+  ],
+  [4, ['getUserDelegationKey']],
+];
+
+for (const [roleCount, operations] of byRole) {
+  for (const operation of operations) {
+    test(`${operation} is open to ${ROLE_NAMES.slice(0, roleCount).join(', ')} and to no other role`, () => {
+      for (const [index, role] of ROLE_NAMES.entries()) {
+        const code = index < roleCount ? 'allowed' : 'AuthorizationPermissionMismatch';
+        assert.equal(codeOf(bearer(role), blobNeeds[operation]), code, role);
+      }
+      assert.equal(codeOf(bearer(), blobNeeds[operation]), 'AuthorizationPermissionMismatch', 'no role');
+    });
+  }
+}
+
+test('every operation stands in the table of roles', () => {
+  const tabled = byRole.flatMap(([, operations]) => operations);
+  assert.deepEqual([...tabled].sort(), Object.keys(blobNeeds).sort());
+});
+
+test('roles add up', () => {
+  assert.equal(codeOf(bearer('Storage Blob Delegator', 'Storage Blob Data Reader'), getBlob), 'allowed');
+  assert.equal(hasPermission(bearer('Storage Blob Data Reader', 'Storage Blob Data Contributor'), 'w'), true);
+  assert.equal(hasPermission(bearer('Storage Blob Data Reader'), 'w'), false);
+});
+
+test('account information is for every role that reads', () => {
+  for (const [index, role] of ROLE_NAMES.entries()) {
+    const code = index < 3 ? 'allowed' : 'AuthorizationPermissionMismatch';
+    assert.equal(codeOf(bearer(role), getAccountInformation([])), code, role);
+  }
+});
+
+test('a user delegation key is for bearer tokens alone', () => {
+  const need = blobNeeds.getUserDelegationKey;
+  for (const identity of [owner, accountSas('b', 'sco', EVERY_LETTER), serviceSas(EVERY_LETTER)]) {
+    assert.equal(codeOf(identity, need), 'AuthenticationFailed', identity.kind);
+  }
+  assert.equal(codeOf(anonymous('container'), need), 'NoAuthenticationInformation');
+});
+
+test('an anonymous caller is told where tokens come from', () => {
+  const refusal = refuseNeed(anonymous(null), getBlob, { service: 'b', version: '2024-11-04', challenge: 'Bearer x' });
+  assert.deepEqual(refusal?.details.headers, { 'WWW-Authenticate': 'Bearer x' });
 });

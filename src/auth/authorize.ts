@@ -2,14 +2,19 @@
 import { SINCE_BEARER_CHALLENGE } from '../rules/versions.ts';
 import { StorageError } from '../service/storage-error.ts';
 import type { Identity, Need, PublicAccess, ServiceLetter } from './identity.ts';
+import { authenticationFailed, challengeHeader } from './refusals.ts';
 
 export interface AskedService {
   readonly service: ServiceLetter;
   readonly version: string;
+  /** What an anonymous caller is told; absent: what Azure tells. */
+  readonly challenge?: string | undefined;
 }
 
 /** The refusal, or null where the identity may. */
-export function refuseNeed(identity: Identity, need: Need, { service, version }: AskedService): StorageError | null {
+export function refuseNeed(identity: Identity, need: Need, asked: AskedService): StorageError | null {
+  const { service } = asked;
+  if (need.privilege === 'delegation') return refuseDelegation(identity, asked);
   switch (identity.kind) {
     case 'owner':
       return null;
@@ -23,9 +28,18 @@ export function refuseNeed(identity: Identity, need: Need, { service, version }:
     case 'serviceSas':
       if (!need.serviceSas || need.anyOf === '') return new StorageError('AuthorizationFailure');
       return refuseLetters(identity.permissions, need);
+    case 'bearer':
+      if (need.privilege !== 'control') return refuseLetters(identity.permissions, need);
+      return identity.controls ? null : new StorageError('AuthorizationPermissionMismatch');
     case 'anonymous':
-      return opens(identity.publicAccess, need.anonymous) ? null : refuseAnonymous(version);
+      return opens(identity.publicAccess, need.anonymous) ? null : refuseAnonymous(asked);
   }
+}
+
+function refuseDelegation(identity: Identity, asked: AskedService): StorageError | null {
+  if (identity.kind === 'anonymous') return refuseAnonymous(asked);
+  if (identity.kind !== 'bearer') return authenticationFailed('Only authentication scheme Bearer is supported');
+  return identity.delegationKey === null ? new StorageError('AuthorizationPermissionMismatch') : null;
 }
 
 /**
@@ -45,5 +59,7 @@ const refuseLetters = (permissions: string, need: Need): StorageError | null =>
 const opens = (publicAccess: PublicAccess | null, needed: PublicAccess | null): boolean =>
   publicAccess !== null && needed !== null && (publicAccess === 'container' || needed === 'blob');
 
-const refuseAnonymous = (version: string): StorageError =>
-  new StorageError(version >= SINCE_BEARER_CHALLENGE ? 'NoAuthenticationInformation' : 'ResourceNotFound');
+const refuseAnonymous = ({ version, challenge }: AskedService): StorageError =>
+  version >= SINCE_BEARER_CHALLENGE
+    ? new StorageError('NoAuthenticationInformation', challengeHeader(challenge))
+    : new StorageError('ResourceNotFound');

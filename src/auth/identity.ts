@@ -1,6 +1,8 @@
 /** Who a request speaks for, what it may do, and what an operation needs: the words that auth and the doors share. */
 
+import type { JSONWebKeySet } from 'jose';
 import type { PublicAccess } from '../rules/acl.ts';
+import type { RoleName } from '../rules/roles.ts';
 
 export type { AccessPolicy, PublicAccess, ResourceAcl, ServiceLetter } from '../rules/acl.ts';
 
@@ -11,6 +13,25 @@ export interface Account {
   /** The well-known development account, whose key everybody has: refused to callers from elsewhere. */
   readonly loopbackOnly: boolean;
 }
+
+/** Whose bearer tokens count, and for what. */
+export interface BearerSetting {
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  readonly keys: KeySource;
+  /** The `aud` of which a token must have one; empty: Azure Storage's, and this server's own address. */
+  readonly audiences: readonly string[];
+  /** What a token is worth that names no role of Azure Storage; null: nothing. */
+  readonly defaultRole: RoleName | null;
+  /** For how long a key that the issuer did not have is not looked for again, whoever asks for it. */
+  readonly keysCooldownMs: number;
+}
+
+/** Where an issuer's keys come from: given once, behind a URL, or where its discovery document says. */
+export type KeySource =
+  | { readonly kind: 'set'; readonly set: JSONWebKeySet }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'discovery' };
 
 /** Headers of the answer that a SAS overrides (rscc, rscd, rsce, rscl, rsct). */
 export type ResponseOverrides = Readonly<Record<string, string>>;
@@ -30,7 +51,27 @@ export type Identity =
       readonly permissions: string;
       readonly overrides: ResponseOverrides;
     }
+  | {
+      readonly kind: 'bearer';
+      readonly account: string;
+      readonly objectId: string;
+      readonly tenantId: string;
+      readonly permissions: string;
+      /** Whether its roles reach as far as what no letter stands for: access policies and service properties. */
+      readonly controls: boolean;
+      /** The value of a user delegation key (Base64) that lasts so long; null: its roles do not allow any. */
+      readonly delegationKey: ((terms: DelegationTerms) => string) | null;
+    }
   | { readonly kind: 'anonymous'; readonly publicAccess: PublicAccess | null };
+
+/** What the holder of a bearer token chooses of a user delegation key. Times count in whole seconds. */
+export interface DelegationTerms {
+  readonly startMs: number;
+  readonly expiryMs: number;
+  readonly version: string;
+  /** The tenant of the one user that tokens made with the key will be bound to; empty: that of the key's holder. */
+  readonly delegatedTenantId: string;
+}
 
 /** What an operation needs of whoever asks for it. Every route declares one. */
 export interface Need {
@@ -42,4 +83,9 @@ export interface Need {
   readonly serviceSas: boolean;
   /** The public access of the container that lets an anonymous caller in; null: never. */
   readonly anonymous: PublicAccess | null;
+  /**
+   * What a bearer token's roles must reach as far as, in place of a letter. `delegation` is for bearer tokens alone: not
+   * even the account's key will do.
+   */
+  readonly privilege?: 'control' | 'delegation';
 }

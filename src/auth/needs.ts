@@ -1,5 +1,5 @@
 /**
- * What each Blob operation needs, as the protocol tables it for account SAS, service SAS and anonymous callers.
+ * What each Blob operation needs, as the protocol tables it for account SAS, service SAS, anonymous callers and roles.
  * https://learn.microsoft.com/rest/api/storageservices/create-account-sas#blob-service
  */
 import { SINCE_BREAK_BY_DELETE_PERMISSION } from '../rules/versions.ts';
@@ -32,13 +32,15 @@ const blobTags = byEitherSas('o', 't');
 const blobImmutability = byEitherSas('o', 'i');
 const containerRead: Need = { ...byAccountSas('c', 'r'), anonymous: 'container' };
 /** Who may change who may: nobody but the owner. */
-const ownerOnly = byAccountSas('c', '');
+const ownerOnly: Need = { ...byAccountSas('c', ''), privilege: 'control' };
+const serviceSetting = (anyOf: string): Need => ({ ...byAccountSas('s', anyOf), privilege: 'control' });
 
 export const blobNeeds = {
   listContainers: byAccountSas('s', 'l'),
-  getServiceProperties: byAccountSas('s', 'r'),
-  setServiceProperties: byAccountSas('s', 'w'),
-  getServiceStats: byAccountSas('s', 'r'),
+  getServiceProperties: serviceSetting('r'),
+  setServiceProperties: serviceSetting('w'),
+  getServiceStats: serviceSetting('r'),
+  getUserDelegationKey: { ...byAccountSas('s', ''), privilege: 'delegation' },
   findBlobsByTags: byAccountSas('o', 'f'),
   // Its parts are authorized one by one.
   batch: byAccountSas('s', ANY_LETTER),

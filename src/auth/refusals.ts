@@ -11,6 +11,20 @@ export const signatureMismatch = (stringToSign: string): StorageError =>
 export const invalidAuthenticationInfo = (detail: string): StorageError =>
   new StorageError('InvalidAuthenticationInfo', { elements: { AuthenticationErrorDetail: detail } });
 
-/** A token that is not good asks for a better one (401); a header that cannot be read is a bad request. */
-export const bearerRefused = (detail: string): StorageError =>
-  new StorageError('InvalidAuthenticationInfo', { status: 401, elements: { AuthenticationErrorDetail: detail } });
+const REFER_TO_CHALLENGE =
+  'Server failed to authenticate the request. Please refer to the information in the www-authenticate header.';
+
+/** A bearer token that is not good asks for a better one (401); a header that cannot be read is a bad request. */
+export const bearerRefused = (detail: string, challenge?: string): StorageError =>
+  new StorageError('InvalidAuthenticationInfo', {
+    status: 401,
+    message: REFER_TO_CHALLENGE,
+    elements: { AuthenticationErrorDetail: detail },
+    ...challengeHeader(challenge),
+  });
+
+/** Without one the answer has the challenge of Azure. */
+export const challengeHeader = (
+  challenge: string | undefined,
+): { readonly headers?: Readonly<Record<'WWW-Authenticate', string>> } =>
+  challenge === undefined ? {} : { headers: { 'WWW-Authenticate': challenge } };

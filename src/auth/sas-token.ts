@@ -68,15 +68,19 @@ export function refuseUnsigned(field: SasFields, name: string, sinceVersion: str
   }
 }
 
-export function refusePeriod({ start, expiry }: { start: string; expiry: string }, nowMs: number): void {
-  const startMs = start === '' ? Number.NEGATIVE_INFINITY : parseTime('start', start);
-  const expiryMs = parseTime('expiry', expiry);
+/** `what` it is that has a period: the token, or the key that signed it. */
+export function refusePeriod(
+  { start, expiry, what = 'token' }: { start: string; expiry: string; what?: 'token' | 'key' },
+  nowMs: number,
+): void {
+  const startMs = start === '' ? Number.NEGATIVE_INFINITY : parseSasTime('start', start);
+  const expiryMs = parseSasTime('expiry', expiry);
   const now = formatIso7(nowMs);
-  if (nowMs < startMs) throw authenticationFailed(`The token is not valid before ${start}; it is ${now}.`);
-  if (nowMs >= expiryMs) throw authenticationFailed(`The token expired at ${expiry}; it is ${now}.`);
+  if (nowMs < startMs) throw authenticationFailed(`The ${what} is not valid before ${start}; it is ${now}.`);
+  if (nowMs >= expiryMs) throw authenticationFailed(`The ${what} expired at ${expiry}; it is ${now}.`);
 }
 
-function parseTime(what: string, text: string): number {
+export function parseSasTime(what: string, text: string): number {
   const timeMs = parseIso8601(text);
   if (timeMs === null) throw authenticationFailed(`The ${what} time ${text} is not an ISO 8601 time in UTC.`);
   return timeMs;

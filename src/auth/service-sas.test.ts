@@ -43,7 +43,8 @@ function use({ token, resource = ['c', 'b'], endpoint = PATH_STYLE, service = 'b
   const url = `${endpoint}/${path}?${token}${rest.query === undefined ? '' : `&${rest.query}`}`;
   const request = signedRequest({ method: 'GET', url, service, clientAddress: rest.clientAddress ?? '127.0.0.1' });
   const loadAcl = () => Promise.resolve(rest.acl ?? null);
-  return verifySas(request, { account: ACCOUNT, nowMs: rest.nowMs ?? NOW_MS, resource, loadAcl });
+  const nowMs = rest.nowMs ?? NOW_MS;
+  return verifySas(request, { account: ACCOUNT, nowMs, wallNowMs: nowMs, resource, loadAcl });
 }
 
 const asAccepted = (permissions: string, overrides = {}) => ({

@@ -79,7 +79,7 @@ const permissionOrder: Record<ServiceLetter, string> = { b: 'racwdxltmeop', q: '
 /** Later letters, which documentation and SDKs put in different places. */
 const unorderedPermissions: Record<ServiceLetter, string> = { b: 'yfi', q: '', t: '', f: '' };
 
-function refusePermissions(service: ServiceLetter, field: SasFields): void {
+export function refusePermissions(service: ServiceLetter, field: SasFields): void {
   const order = permissionOrder[service];
   refuseLetters(field, 'sp', order + unorderedPermissions[service]);
   const places = field('sp')
@@ -101,11 +101,11 @@ function serviceSasStringToSign(service: ServiceLetter, field: SasFields, resour
     if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
   }
   if (service === 't') lines.push(...KEY_RANGE.map(field));
-  if (signsOverrides(service, field)) lines.push(...overriddenHeaders.map(([name]) => field(name)));
+  if (signsOverrides(service, field)) lines.push(...overrideLines(field));
   return lines.join('\n');
 }
 
-function snapshotOrVersion(field: SasFields): string {
+export function snapshotOrVersion(field: SasFields): string {
   if (field('sr') === 'bs') return field('snapshot');
   return field('sr') === 'bv' ? field('versionid') : '';
 }
@@ -121,8 +121,10 @@ const overriddenHeaders = [
   ['rsct', 'Content-Type'],
 ] as const;
 
+export const overrideLines = (field: SasFields): string[] => overriddenHeaders.map(([name]) => field(name));
+
 /** An override that the version does not sign could be anybody's: it is not applied. */
-function responseOverrides(service: ServiceLetter, field: SasFields): ResponseOverrides {
+export function responseOverrides(service: ServiceLetter, field: SasFields): ResponseOverrides {
   if (!signsOverrides(service, field)) return {};
   const given = overriddenHeaders.filter(([name]) => field(name) !== '');
   return Object.fromEntries(given.map(([name, header]) => [header, field(name)]));

@@ -10,8 +10,8 @@ export const sign = (key: Buffer, stringToSign: string): string =>
   createHmac('sha256', key).update(stringToSign, 'utf8').digest('base64');
 
 /** Whether any of the account's keys made this signature. */
-export const signatureMatches = (account: Account, stringToSign: string, presented: string): boolean =>
-  account.keys.some((key) => sameText(sign(key, stringToSign), presented));
+export const signatureMatches = ({ keys }: Pick<Account, 'keys'>, stringToSign: string, presented: string): boolean =>
+  keys.some((key) => sameText(sign(key, stringToSign), presented));
 
 // Held by the account object itself, so that an account with other keys starts with nothing remembered.
 const recentOf = new WeakMap<Account, RecentSignatures>();

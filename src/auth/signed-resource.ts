@@ -12,7 +12,7 @@ import type { SignedRequest } from './signed-request.ts';
 const SINCE_SERVICE_IN_RESOURCE = '2015-02-21';
 const SINCE_DIRECTORY_TOKENS = '2020-02-10';
 
-const serviceNames: Record<ServiceLetter, string> = { b: 'blob', q: 'queue', t: 'table', f: 'file' };
+export const serviceNames: Record<ServiceLetter, string> = { b: 'blob', q: 'queue', t: 'table', f: 'file' };
 
 /** `/blob/account/container/name`, decoded, the account once and without a trailing slash. */
 export function signedResource(request: SignedRequest, field: SasFields, resource: readonly string[]): string {

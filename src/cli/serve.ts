@@ -29,8 +29,10 @@ async function start(config: Config): Promise<RunningServer> {
       host: config.host,
       blobPort: config.blobPort,
       adminPort: config.adminPort,
+      webPort: config.webPort,
       accounts: config.accounts,
       allowDevelopmentAccount: config.allowDevelopmentAccount,
+      ...(config.oauth === null ? {} : { oauth: config.oauth }),
       ...(config.tls === null ? {} : { tls: config.tls }),
       log: config.log,
       waitSeconds: WAIT_SECONDS,
@@ -47,11 +49,8 @@ function translate(error: unknown, config: Config): unknown {
   if (/^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) {
     return new ConfigError(`--cert and --key are no matching pair of PEM files (${(error as Error).message}).`);
   }
-  const isAdmin = port !== undefined && port === config.adminPort;
-  const where = `${config.host}:${isAdmin ? config.adminPort : config.blobPort}`;
-  const [flag, instead] = isAdmin
-    ? ['--admin-port', '0 picks a free one, off opens none']
-    : ['--blob-port', '0 picks a free one'];
+  const [flag, asked, instead] = doorAt(port, config);
+  const where = `${config.host}:${asked}`;
   switch (syscall === 'listen' || syscall === 'getaddrinfo' ? code : '') {
     case 'EADDRINUSE':
       return new ConfigError(`${where} is in use already. Choose another port with ${flag} (${instead}).`);
@@ -66,18 +65,29 @@ function translate(error: unknown, config: Config): unknown {
   }
 }
 
+/** Which option asked for a port, and what else it takes. */
+function doorAt(port: number | undefined, { blobPort, adminPort, webPort }: Config): [string, number, string] {
+  const orNone = '0 picks a free one, off opens none';
+  if (port !== undefined && port === adminPort) return ['--admin-port', adminPort, orNone];
+  if (port !== undefined && port === webPort) return ['--web-port', webPort, orNone];
+  return ['--blob-port', blobPort, '0 picks a free one'];
+}
+
 /** All doors are open. Of the lines of JSON the Blob service's is the last. */
 function announce(config: Config, server: RunningServer, version: string): void {
-  const { blob, admin } = server.origins;
-  const ofAdmin = admin === null ? [] : [{ service: 'admin', url: admin }];
+  const { blob, admin, web } = server.origins;
+  const others = [
+    ...(admin === null ? [] : [{ service: 'admin', url: admin }]),
+    ...(web === null ? [] : [{ service: 'web', url: web }]),
+  ];
   const rows = [
     ['Blob', blob],
-    ...ofAdmin.map(({ url }) => ['admin', url]),
+    ...others.map(({ service, url }) => [service, url]),
     ...describeStore(config.store),
     ['accounts', server.accounts.join(', ')],
   ];
   print(config, {
-    json: [...ofAdmin, { service: 'blob', url: blob }].map((door) => ({ event: 'listening', ...door })),
+    json: [...others, { service: 'blob', url: blob }].map((door) => ({ event: 'listening', ...door })),
     text: [
       `Larimar ${version}`,
       ...rows.map(([what = '', where]) => `  ${what.padEnd(10)} ${where}`),

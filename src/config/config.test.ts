@@ -21,9 +21,11 @@ test('without any option a server listens on this machine alone and stores in a 
     host: '127.0.0.1',
     blobPort: 10_000,
     adminPort: 10_004,
+    webPort: 10_005,
     store: { kind: 'folder', path: './larimar-data' },
     accounts: [],
     allowDevelopmentAccount: false,
+    oauth: null,
     tls: null,
     drainSeconds: 0,
     log: 'text',
@@ -32,16 +34,18 @@ test('without any option a server listens on this machine alone and stores in a 
 
 test('what is set is what counts', async () => {
   const config = await configOf(
-    '--host 0.0.0.0 --blob-port 0 --admin-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
+    '--host 0.0.0.0 --blob-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
       '--data x --drain-seconds 30',
   );
   assert.deepEqual(config, {
     host: '0.0.0.0',
     blobPort: 0,
     adminPort: 0,
+    webPort: 0,
     store: { kind: 'folder', path: 'x' },
     accounts: [{ name: 'team', keys: ['a2V5', 'a2V5Mg=='] }],
     allowDevelopmentAccount: true,
+    oauth: null,
     tls: null,
     drainSeconds: 30,
     log: 'json',
@@ -64,6 +68,9 @@ describe('what cannot be meant is refused in plain words', () => {
     ['--admin-port no', /--admin-port takes a number from 0 to 65535, or off, not "no"/],
     ['--blob-port 9 --admin-port 9', /--blob-port and --admin-port are both 9: choose another for one of them/],
     ['--blob-port 10004', /--blob-port and --admin-port are both 10004/],
+    ['--web-port no', /--web-port takes a number from 0 to 65535, or off, not "no"/],
+    ['--admin-port 10005', /--admin-port and --web-port are both 10005/],
+    ['--blob-port 10005', /--blob-port and --web-port are both 10005/],
     ['--drain-seconds 1.5', /--drain-seconds takes a number of seconds from 0 to 3600, not "1\.5"/],
     ['--drain-seconds 3601', /--drain-seconds takes a number of seconds/],
     ['--drain-seconds=-1', /--drain-seconds takes a number of seconds/],
@@ -90,9 +97,11 @@ describe('what cannot be meant is refused in plain words', () => {
   }
 });
 
-test('off opens no admin door', async () => {
+test('off opens no admin door, and no web door', async () => {
   assert.equal((await configOf('--admin-port off')).adminPort, null);
   assert.equal((await configOf('', { LARIMAR_ADMIN_PORT: 'off' })).adminPort, null);
+  assert.equal((await configOf('--web-port off')).webPort, null);
+  assert.equal((await configOf('', { LARIMAR_WEB_PORT: 'off' })).webPort, null);
 });
 
 describe('what the command line says counts before what the environment says of the same thing', () => {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type AccountSetting, parseAccountSetting } from './accounts.ts';
 import { ConfigError } from './config-error.ts';
+import { type OAuthOptions, readOAuth } from './oauth-setting.ts';
 import { OPTIONS, type OptionName, type OptionTexts } from './options.ts';
 import { chooseStore, type StoreSetting } from './store-setting.ts';
 
@@ -12,9 +13,13 @@ export interface Config {
   readonly blobPort: number;
   /** Of health and readiness; null: none. */
   readonly adminPort: number | null;
+  /** Of static websites; null: none. */
+  readonly webPort: number | null;
   readonly store: StoreSetting;
   readonly accounts: readonly AccountSetting[];
   readonly allowDevelopmentAccount: boolean;
+  /** Whose bearer tokens are accepted; null: nobody's. */
+  readonly oauth: OAuthOptions | null;
   /** PEM. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   /** For how long the server goes on serving when it has said that it will stop. */
@@ -28,12 +33,17 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
   'host',
   'blobPort',
   'adminPort',
+  'webPort',
   'data',
   'memory',
   'engine',
   'content',
   'account',
   'allowDevelopmentAccount',
+  'oauthIssuer',
+  'oauthKeys',
+  'oauthAudience',
+  'oauthDefaultRole',
   'cert',
   'key',
   'drainSeconds',
@@ -42,17 +52,18 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
 
 export async function makeConfig(texts: OptionTexts): Promise<Config> {
   const blobPort = parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback);
-  const adminPort = parseAdminPort(texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
-  if (blobPort === adminPort && blobPort !== 0) {
-    throw new ConfigError(`--blob-port and --admin-port are both ${blobPort}: choose another for one of them.`);
-  }
+  const adminPort = parsePortOrOff('--admin-port', texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
+  const webPort = parsePortOrOff('--web-port', texts.webPort?.[0] ?? OPTIONS.webPort.fallback);
+  refuseSharedPort({ '--blob-port': blobPort, '--admin-port': adminPort, '--web-port': webPort });
   return Object.freeze({
     host: texts.host?.[0] ?? OPTIONS.host.fallback,
     blobPort,
     adminPort,
+    webPort,
     store: makeStore(texts),
     accounts: (texts.account ?? []).map(parseAccountSetting),
     allowDevelopmentAccount: parseSwitch('--allow-development-account', texts.allowDevelopmentAccount?.[0]),
+    oauth: await readOAuth(texts),
     tls: await readTls(texts.cert?.[0], texts.key?.[0]),
     drainSeconds: parseSeconds('--drain-seconds', texts.drainSeconds?.[0] ?? OPTIONS.drainSeconds.fallback),
     log: parseLog(texts.log?.[0] ?? OPTIONS.log.fallback),
@@ -73,8 +84,20 @@ export function makeStore(texts: OptionTexts): StoreSetting {
   );
 }
 
-const parseAdminPort = (text: string): number | null =>
-  text === 'off' ? null : parsePort('--admin-port', text, ', or off');
+const parsePortOrOff = (flag: string, text: string): number | null =>
+  text === 'off' ? null : parsePort(flag, text, ', or off');
+
+function refuseSharedPort(ports: Readonly<Record<string, number | null>>): void {
+  const flags = new Map<number, string>();
+  for (const [flag, port] of Object.entries(ports)) {
+    if (port === null || port === 0) continue;
+    const other = flags.get(port);
+    if (other !== undefined) {
+      throw new ConfigError(`${other} and ${flag} are both ${port}: choose another for one of them.`);
+    }
+    flags.set(port, flag);
+  }
+}
 
 const SECONDS_MAX = 3_600;
 

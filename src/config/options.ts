@@ -45,6 +45,13 @@ export const OPTIONS = {
     environment: 'LARIMAR_ADMIN_PORT',
     fallback: '10004',
   },
+  webPort: {
+    flag: '--web-port',
+    value: 'PORT|off',
+    help: 'port of static websites; 0 picks a free one, off opens none',
+    environment: 'LARIMAR_WEB_PORT',
+    fallback: '10005',
+  },
   data: {
     flag: '--data',
     value: 'DIR',
@@ -89,6 +96,31 @@ export const OPTIONS = {
     value: null,
     help: 'serve devstoreaccount1, whose key is public, to other machines too',
     environment: 'LARIMAR_ALLOW_DEVELOPMENT_ACCOUNT',
+  },
+  oauthIssuer: {
+    flag: '--oauth-issuer',
+    value: 'URL',
+    help: 'accept bearer tokens of this issuer (their iss)',
+    environment: 'LARIMAR_OAUTH_ISSUER',
+  },
+  oauthKeys: {
+    flag: '--oauth-keys',
+    value: 'FILE|URL',
+    help: "the issuer's keys (JWKS) [found by its discovery document]",
+    environment: 'LARIMAR_OAUTH_KEYS',
+  },
+  oauthAudience: {
+    flag: '--oauth-audience',
+    value: 'TEXT',
+    help: 'whom tokens are for (their aud); may be repeated [https://storage.azure.com]',
+    environment: 'LARIMAR_OAUTH_AUDIENCES',
+    repeats: true,
+  },
+  oauthDefaultRole: {
+    flag: '--oauth-default-role',
+    value: 'ROLE',
+    help: 'what a token without a role is worth, such as "Storage Blob Data Reader" [nothing]',
+    environment: 'LARIMAR_OAUTH_DEFAULT_ROLE',
   },
   cert: {
     flag: '--cert',

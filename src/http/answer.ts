@@ -4,22 +4,31 @@
  */
 import { authenticate } from '../auth/authenticate.ts';
 import { refuseNeed } from '../auth/authorize.ts';
-import type { Account, ResourceAcl } from '../auth/identity.ts';
+import type { BearerTokens } from '../auth/bearer.ts';
+import type { Account, Identity, ResourceAcl } from '../auth/identity.ts';
+import { IssuerUnavailable } from '../auth/issuer-keys.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { ContentUnavailable } from '../content/content.ts';
+import { EngineUnavailable } from '../engine/engine.ts';
 import { effectiveVersion, KNOWN_VERSIONS, NEWEST_VERSION, OLDEST_VERSION } from '../rules/versions.ts';
 import { invalidHeader, missingHeader, StorageError } from '../service/storage-error.ts';
 import { answerPreflight } from './cors.ts';
-import type { Door, Route } from './door.ts';
-import type { Reply } from './exchange.ts';
+import type { Door, Part, PartRequest, Route } from './door.ts';
+import type { Exchange, Reply } from './exchange.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { parseRequestTarget } from './request-target.ts';
 
 export interface AnswerContext {
   readonly door: Door;
   readonly accounts: ReadonlyMap<string, Account>;
+  /** Absent or null: bearer tokens are not accepted. */
+  readonly bearer?: BearerTokens | null;
+  /** Where the server listens, once it does. */
+  readonly origin?: () => string;
   readonly clock: Clock;
   readonly urlCharactersMax: number;
   readonly loadAcl: (account: string, resource: readonly string[]) => Promise<ResourceAcl | null>;
+  readonly openPart: (outer: Exchange, request: PartRequest) => Part;
 }
 
 export async function answer(exchange: HttpExchange, context: AnswerContext): Promise<Reply> {
@@ -38,26 +47,42 @@ export async function answer(exchange: HttpExchange, context: AnswerContext): Pr
   const route = door.route(exchange);
   exchange.operation = route.operation;
   await admit(exchange, route, context);
-  return route.handle(exchange);
+  return route.handle(exchange, (request) => context.openPart(exchange, request));
 }
+
+/** What a caller is told of an error: a refusal as it is; of what broke here only whether it may help to try again. */
+export function asRefusal(error: unknown, onBroken: () => void): StorageError {
+  if (error instanceof StorageError) return error;
+  onBroken();
+  if (UNAVAILABLE.some((kind) => error instanceof kind)) {
+    return new StorageError('ServerBusy', { headers: { 'Retry-After': '1' } });
+  }
+  return new StorageError('InternalError');
+}
+
+const UNAVAILABLE = [EngineUnavailable, ContentUnavailable, IssuerUnavailable];
 
 const CLIENT_REQUEST_ID = /^[\u0020-\u007e]{1,1024}$/;
 
-function readClientRequestId(exchange: HttpExchange): string | null {
+export function readClientRequestId(exchange: Exchange): string | null {
   const text = exchange.header('x-ms-client-request-id');
   if (text === null || text === '') return null;
   if (!CLIENT_REQUEST_ID.test(text)) throw invalidHeader('x-ms-client-request-id', text);
   return text;
 }
 
-function refuseMalformedHead(exchange: HttpExchange, urlCharactersMax: number): void {
+export function refuseMalformedHead(exchange: HttpExchange, urlCharactersMax: number): void {
   const { headers, rawHeaders, url, httpVersion } = exchange.request;
-  if ((url as string).length > urlCharactersMax) {
-    throw new StorageError('InvalidUri', { message: 'The requested URI is too long.' });
-  }
+  refuseLongUrl(url as string, urlCharactersMax);
   if (headers.host === undefined && httpVersion === '1.1') throw missingHeader('Host');
   // Node joins or drops repeated headers, so fewer names than lines mean that some name came twice.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) refuseRepeatedHeaders(exchange);
+}
+
+export function refuseLongUrl(url: string, urlCharactersMax: number): void {
+  if (url.length > urlCharactersMax) {
+    throw new StorageError('InvalidUri', { message: 'The requested URI is too long.' });
+  }
 }
 
 /** Headers with one value, which two parties on the way could read differently if there were two. */
@@ -81,7 +106,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-function refuseRepeatedHeaders(exchange: HttpExchange): void {
+export function refuseRepeatedHeaders(exchange: Exchange): void {
   const seen = new Set<string>();
   for (const [name, value] of exchange.rawHeaders) {
     const isSingle = SINGLE_HEADERS.has(name) || (name.startsWith('x-ms-') && !name.startsWith('x-ms-meta-'));
@@ -121,15 +146,23 @@ async function defaultVersion(exchange: HttpExchange, { door, accounts }: Answer
   return configured ?? (exchange.header('authorization') === null ? ANONYMOUS_VERSION : OLDEST_VERSION);
 }
 
-async function admit(exchange: HttpExchange, route: Route, context: AnswerContext): Promise<void> {
+/** Who asks, and whether they may: the one place where either is decided. */
+export async function admit(
+  exchange: Exchange & { identity: Identity },
+  route: Route,
+  context: AnswerContext,
+): Promise<void> {
   exchange.identity = await authenticate(exchange, {
     accounts: context.accounts,
     nowMs: context.clock.nowMs(),
     wallNowMs: systemClock.nowMs(),
     resource: route.resource,
     loadAcl: context.loadAcl,
+    bearer: context.bearer ?? null,
+    origin: context.origin?.() ?? '',
   });
-  const refusal = refuseNeed(exchange.identity, route.need, exchange);
+  const { service, version } = exchange;
+  const refusal = refuseNeed(exchange.identity, route.need, { service, version, challenge: context.bearer?.challenge });
   if (refusal !== null) throw refusal;
   if (exchange.target.secondary && exchange.method !== 'GET' && exchange.method !== 'HEAD') {
     throw new StorageError('InsufficientAccountPermissions', { message: 'Write operations are not allowed.' });

@@ -9,8 +9,26 @@ export interface Route {
   readonly need: Need;
   /** What is addressed, decoded: [], [container] or [container, blob]. */
   readonly resource: readonly string[];
-  handle(exchange: AuthorizedExchange): Promise<Reply>;
+  handle(exchange: AuthorizedExchange, openPart: OpenPart): Promise<Reply>;
 }
+
+/** A request that came in the body of another. */
+export interface PartRequest {
+  readonly method: string;
+  /** As on the part's request line: a path, with or without the account. */
+  readonly url: string;
+  /** Names as written. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+export interface Part {
+  readonly exchange: Exchange;
+  /** Answers it as if it had come by itself; a refusal is an answer too. */
+  readonly answer: () => Promise<Reply>;
+}
+
+/** For operations whose body holds requests: a part of theirs. Throws a StorageError where its URL cannot be read. */
+export type OpenPart = (request: PartRequest) => Part;
 
 export interface Door {
   readonly service: ServiceLetter;

@@ -63,17 +63,28 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   UnauthorizedBlobOverwrite: { status: 403, message: 'This request is not authorized to perform blob overwrites.' },
 
+  AccessTierNotSupportedForBlobType: { status: 400, message: 'The access tier is not supported for this blob type.' },
   BothCrc64AndMd5HeaderPresent: {
     status: 400,
     message: 'Both x-ms-content-crc64 header and Content-MD5 header are present.',
   },
+  BothUserTagsAndSourceTagsCopyPresentException: {
+    status: 400,
+    message: 'Tags cannot be given together with the option to copy the tags of the source.',
+  },
   ConditionHeadersNotSupported: { status: 400, message: 'Condition headers are not supported.' },
+  CopyAcrossAccountsNotSupported: {
+    status: 400,
+    message: 'The copy source account and destination account must be the same.',
+  },
   CorsPreflightFailure: { status: 403, message: 'CORS not enabled or no matching rule found for this request.' },
   Crc64Mismatch: {
     status: 400,
     message: 'The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.',
   },
+  DuplicateTagNames: { status: 400, message: 'The tags specified contain duplicate names.' },
   EmptyMetadataKey: { status: 400, message: 'The key for one of the metadata key-value pairs is empty.' },
+  EmptyTagName: { status: 400, message: 'The name of one of the tag key-value pairs is empty.' },
   InvalidBlobOrBlock: { status: 400, message: 'The specified blob or block content is invalid.' },
   InvalidBlobTier: { status: 400, message: 'The specified blob tier is invalid.' },
   InvalidBlockId: { status: 400, message: 'The specified block ID is invalid. The block ID must be Base64-encoded.' },
@@ -90,13 +101,22 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'The metadata specified is invalid. It has characters that are not permitted.',
   },
   InvalidOperation: { status: 400, message: 'Invalid operation against a blob snapshot.' },
+  InvalidPageRange: { status: 416, message: 'The page range specified is invalid.' },
   InvalidQueryParameterValue: {
     status: 400,
     message: 'Value for one of the query parameters specified in the request URI is invalid.',
   },
   InvalidRange: { status: 416, message: 'The range specified is invalid for the current size of the resource.' },
   InvalidResourceName: { status: 400, message: 'The specified resource name contains invalid characters.' },
+  InvalidTag: {
+    status: 400,
+    message: 'The tags specified are invalid. They contain characters that are not permitted.',
+  },
   InvalidUri: { status: 400, message: 'The requested URI does not represent any resource on the server.' },
+  InvalidVersionForPageBlobOperation: {
+    status: 400,
+    message: 'All operations on page blobs require at least version 2009-09-19.',
+  },
   InvalidXmlDocument: { status: 400, message: 'XML specified is not syntactically valid.' },
   InvalidXmlNodeValue: { status: 400, message: 'The value for one of the XML nodes is not in the correct format.' },
   BlockListTooLong: { status: 400, message: 'The block list may not contain more than 50,000 blocks.' },
@@ -116,17 +136,26 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   MissingRequiredXmlNode: { status: 400, message: 'A required XML node was not specified in the request body.' },
   MultipleConditionHeadersNotSupported: { status: 400, message: 'Multiple condition headers are not supported.' },
+  MutuallyExclusiveQueryParameters: {
+    status: 400,
+    message: 'Two query parameters specified in the request URI exclude each other.',
+  },
   NotImplemented: { status: 501, message: 'This server does not offer the requested operation yet.' },
   OutOfRangeInput: { status: 400, message: 'One of the request inputs is out of range.' },
   OutOfRangeQueryParameterValue: {
     status: 400,
     message: 'One of the query parameters specified in the request URI is outside the permissible range.',
   },
+  PreviousSnapshotCannotBeNewer: {
+    status: 400,
+    message: 'The prevsnapshot query parameter value cannot be newer than the snapshot query parameter value.',
+  },
   RequestBodyTooLarge: {
     status: 413,
     message: 'The request body is too large and exceeds the maximum permissible limit.',
   },
   RequestUrlFailedToParse: { status: 400, message: 'The url in the request could not be parsed.' },
+  TagsTooLarge: { status: 400, message: 'The tags specified exceed the maximum permissible limit.' },
   UnsatisfiableCondition: {
     status: 400,
     message: 'The request includes an unsatisfiable condition for this operation.',
@@ -139,22 +168,96 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   UnsupportedXmlNode: { status: 400, message: 'One of the XML nodes specified in the request body is not supported.' },
 
+  AppendPositionConditionNotMet: { status: 412, message: 'The append position condition specified was not met.' },
   BlobAlreadyExists: { status: 409, message: 'The specified blob already exists.' },
   BlobArchived: { status: 409, message: 'This operation is not permitted on an archived blob.' },
+  BlobBeingRehydrated: {
+    status: 409,
+    message: 'This operation is not permitted because the blob is being rehydrated.',
+  },
+  BlobCustomerSpecifiedEncryptionMismatch: {
+    status: 409,
+    message: 'The given customer specified encryption does not match the encryption used to encrypt the blob.',
+  },
+  BlobDoesNotUseCustomerSpecifiedEncryption: {
+    status: 409,
+    message: 'The blob is not encrypted with customer specified encryption, but it was provided in the request.',
+  },
+  BlobImmutableDueToLegalHold: {
+    status: 409,
+    message: 'This operation is not permitted as the blob is immutable due to one or more legal holds.',
+  },
+  BlobImmutableDueToPolicy: {
+    status: 409,
+    message: 'This operation is not permitted as the blob is immutable due to a policy.',
+  },
+  BlobIsSealed: {
+    status: 409,
+    message:
+      'The specified blob is sealed and its contents cannot be modified unless the blob is re-created after a delete.',
+  },
+  BlobNotArchived: { status: 409, message: 'This blob is currently not in the archived state.' },
   BlobNotFound: { status: 404, message: 'The specified blob does not exist.' },
+  BlobOverwritten: { status: 409, message: 'The blob has been recreated since the previous snapshot was taken.' },
+  BlobTierInadequateForContentLength: {
+    status: 409,
+    message: 'The specified blob tier size limit cannot be less than content length.',
+  },
+  BlobUsesCustomerSpecifiedEncryption: {
+    status: 409,
+    message: 'The blob is encrypted with customer specified encryption, but it was not provided in the request.',
+  },
   BlockCountExceedsLimit: {
     status: 409,
     message: 'The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.',
   },
+  CannotChangeToLowerTier: { status: 409, message: 'A higher blob tier has already been explicitly set.' },
+  CannotVerifyCopySource: { status: 404, message: 'Could not verify the copy source.' },
   ConditionNotMet: { status: 412, message: 'The condition specified using HTTP conditional header(s) is not met.' },
   ContainerAlreadyExists: { status: 409, message: 'The specified container already exists.' },
   ContainerBeingDeleted: { status: 409, message: 'The specified container is being deleted. Try operation later.' },
+  ContainerDisabled: { status: 409, message: 'The specified container has been disabled by the administrator.' },
+  ContainerHasLegalHold: { status: 409, message: 'The specified container has one or more legal holds.' },
+  ContainerImmutabilityPolicyLocked: {
+    status: 409,
+    message: 'The immutability policy of the specified container is locked.',
+  },
   ContainerNotFound: { status: 404, message: 'The specified container does not exist.' },
+  ContentLengthLargerThanTierLimit: { status: 409, message: "The blob's content length cannot exceed its tier limit." },
+  CopyIdMismatch: {
+    status: 409,
+    message: 'The specified copy ID did not match the copy ID for the pending copy operation.',
+  },
+  DirectorySasNotSupportedVersion: {
+    status: 409,
+    message: 'A shared access signature for a directory is not supported by this version.',
+  },
   FeatureVersionMismatch: {
     status: 409,
     message: 'The type of a blob in the container is unrecognized by this version.',
   },
+  IncrementalCopyBlobMismatch: {
+    status: 409,
+    message: 'The specified source blob is different than the copy source of the existing incremental copy blob.',
+  },
+  IncrementalCopyOfEarlierVersionSnapshotNotAllowed: {
+    status: 409,
+    message: 'The specified snapshot is earlier than the last snapshot copied into the incremental copy blob.',
+  },
+  IncrementalCopySourceMustBeSnapshot: {
+    status: 409,
+    message: 'The source for incremental copy request must be a snapshot.',
+  },
+  InfiniteLeaseDurationRequired: {
+    status: 412,
+    message: 'The lease ID matched, but the specified lease must be an infinite-duration lease.',
+  },
   InvalidBlobType: { status: 409, message: 'The blob type is invalid for this operation.' },
+  InvalidSourceBlobType: { status: 409, message: 'The copy source blob type is invalid for this operation.' },
+  InvalidSourceBlobUrl: {
+    status: 409,
+    message: 'The source URL for incremental copy request must be valid Azure Storage blob URL.',
+  },
   LeaseAlreadyPresent: { status: 409, message: 'There is already a lease present.' },
   LeaseIdMismatchWithBlobOperation: {
     status: 412,
@@ -189,13 +292,49 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   LeaseNotPresentWithBlobOperation: { status: 412, message: 'There is currently no lease on the blob.' },
   LeaseNotPresentWithContainerOperation: { status: 412, message: 'There is currently no lease on the container.' },
   LeaseNotPresentWithLeaseOperation: { status: 409, message: 'There is currently no lease on the resource.' },
+  MaxBlobSizeConditionNotMet: { status: 412, message: 'The max blob size condition specified was not met.' },
+  NoPendingCopyOperation: { status: 409, message: 'There is currently no pending copy operation.' },
+  OperationNotAllowedOnIncrementalCopyBlob: {
+    status: 409,
+    message: 'The specified operation is not allowed on an incremental copy blob.',
+  },
+  OperationNotAllowedOnRootBlob: {
+    status: 409,
+    message: 'The specified operation is not allowed on the current version of a blob.',
+  },
+  PendingCopyOperation: { status: 409, message: 'There is currently a pending copy operation.' },
+  PreviousSnapshotNotFound: { status: 409, message: 'The previous snapshot is not found.' },
+  PreviousSnapshotOperationNotSupported: {
+    status: 409,
+    message: 'Differential Get Page Ranges is not supported on the previous snapshot.',
+  },
   PublicAccessNotPermitted: { status: 409, message: 'Public access is not permitted on this storage account.' },
   ResourceNotFound: { status: 404, message: 'The specified resource does not exist.' },
   ResourceTypeMismatch: {
     status: 409,
     message: 'The specified resource type does not match the type of the existing resource.',
   },
+  SequenceNumberConditionNotMet: { status: 412, message: 'The sequence number condition specified was not met.' },
+  SequenceNumberIncrementTooLarge: {
+    status: 409,
+    message:
+      'The sequence number increment cannot be performed because it would result in overflow of the sequence number.',
+  },
+  SnapshotCountExceeded: { status: 409, message: 'The snapshot count against this blob has been exceeded.' },
+  SnapshotOperationRateExceeded: {
+    status: 409,
+    message: 'The rate of snapshot operations against this blob has been exceeded.',
+  },
   SnapshotsPresent: { status: 409, message: 'This operation is not permitted while the blob has snapshots.' },
+  SourceConditionNotMet: {
+    status: 412,
+    message: 'The source condition specified using HTTP conditional header(s) is not met.',
+  },
+  SystemInUse: { status: 409, message: 'This blob is in use by the system.' },
+  TargetConditionNotMet: {
+    status: 412,
+    message: 'The target condition specified using HTTP conditional header(s) is not met.',
+  },
 
   InternalError: { status: 500, message: 'The server encountered an internal error. Please retry the request.' },
   OperationTimedOut: { status: 500, message: 'The operation could not be completed within the permitted time.' },
@@ -205,7 +344,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
 };
 
-/** What a client that knows only anonymous requests is told: where a token would come from. */
+/** Where a token would come from; said with every 401, where no issuer is configured that would say it better. */
 const CHALLENGE =
   'Bearer authorization_uri=https://login.microsoftonline.com/common/oauth2/authorize resource_id=https://storage.azure.com';
 
@@ -221,7 +360,9 @@ export function renderFault(error: StorageError, context: FaultContext): Reply {
   const { code, details } = error;
   const status = details.notModified === true ? 304 : (details.status ?? context.status ?? FAULTS[code].status);
   const headers = ['x-ms-error-code', code];
-  if (code === 'NoAuthenticationInformation') headers.push('WWW-Authenticate', CHALLENGE);
+  if (status === 401 && details.headers?.['WWW-Authenticate'] === undefined) {
+    headers.push('WWW-Authenticate', CHALLENGE);
+  }
   for (const [name, value] of Object.entries(details.headers ?? {})) headers.push(name, value);
   if (status === 304 || context.method === 'HEAD') return { status, headers };
   headers.push('Content-Type', 'application/xml');

@@ -102,7 +102,7 @@ const decodeQueryText = (text: string): string => decodePercent(text.includes('+
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
 /** Node gives the request line as Latin-1; a client that does not percent-encode sends UTF-8. */
-function asUtf8(url: string): string {
+export function asUtf8(url: string): string {
   if (!BEYOND_ASCII.test(url)) return url;
   const bytes = Buffer.from(url, 'latin1');
   if (!isUtf8(bytes)) throw new StorageError('InvalidUri');

@@ -6,21 +6,21 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Account } from '../auth/identity.ts';
+import type { BearerTokens } from '../auth/bearer.ts';
+import type { Account, ServiceLetter } from '../auth/identity.ts';
 import type { Clock } from '../base/clock.ts';
 import { formatHttpDate } from '../base/http-date.ts';
-import { ContentUnavailable } from '../content/content.ts';
-import { EngineUnavailable } from '../engine/engine.ts';
 import { NEWEST_VERSION } from '../rules/versions.ts';
 import { StorageError } from '../service/storage-error.ts';
-import { type AnswerContext, answer } from './answer.ts';
+import { type AnswerContext, answer, asRefusal } from './answer.ts';
 import { ClientGone } from './body.ts';
 import { corsHeaders } from './cors.ts';
 import type { Door } from './door.ts';
 import type { Reply } from './exchange.ts';
-import { renderFault } from './faults.ts';
+import { type FaultContext, renderFault } from './faults.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { Log } from './log.ts';
+import { openPart } from './part.ts';
 import { nextRequestId } from './request-ids.ts';
 import { linger, type SendLimits, sendReply } from './send-reply.ts';
 
@@ -38,7 +38,7 @@ export interface HttpLimits extends SendLimits {
   readonly closeTimeoutMs: number;
 }
 
-const LIMITS: HttpLimits = {
+export const LIMITS: HttpLimits = {
   headBytesMax: 64 * 1024,
   urlCharactersMax: 32 * 1024,
   headersTimeoutMs: 60_000,
@@ -50,9 +50,14 @@ const LIMITS: HttpLimits = {
   lingerMs: 10_000,
 };
 
-export interface HttpServerOptions {
+export interface HttpServerOptions extends ListenOptions {
   readonly door: Door;
   readonly accounts: ReadonlyMap<string, Account>;
+  /** Absent or null: bearer tokens are not accepted. */
+  readonly bearer?: BearerTokens | null;
+}
+
+export interface ListenOptions {
   readonly clock: Clock;
   readonly host: string;
   /** 0: any that is free. */
@@ -74,8 +79,37 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** What is behind the connections: how requests are answered, and what a refusal looks like. */
+export interface Answering {
+  readonly service: ServiceLetter;
+  answer(exchange: HttpExchange): Promise<Reply>;
+  renderFault(error: StorageError, context: FaultContext): Reply;
+}
+
 export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const front = new Front(options);
+  const { door, accounts, bearer = null, clock, log } = options;
+  const context: AnswerContext = {
+    door,
+    accounts,
+    bearer,
+    origin: () => front.origin,
+    clock,
+    urlCharactersMax: options.limits?.urlCharactersMax ?? LIMITS.urlCharactersMax,
+    loadAcl: (account, resource) => door.loadAcl(account, resource),
+    openPart: (outer, request) => openPart(outer, request, { ...context, log }),
+  };
+  const front = new Front(options, {
+    service: door.service,
+    answer: (exchange) => answer(exchange, context),
+    renderFault,
+  });
+  await front.listen(options);
+  return front;
+}
+
+/** A server of something else than a storage service. */
+export async function openServerOf(answering: Answering, options: ListenOptions): Promise<HttpServer> {
+  const front = new Front(options, answering);
   await front.listen(options);
   return front;
 }
@@ -86,7 +120,8 @@ const SERVER_NAME = 'Larimar';
 const STATUS_CLIENT_GONE = 499;
 
 class Front implements HttpServer {
-  readonly #context: AnswerContext;
+  readonly #answering: Answering;
+  readonly #clock: Clock;
   readonly #log: Log;
   readonly #limits: HttpLimits;
   readonly #secure: boolean;
@@ -101,17 +136,12 @@ class Front implements HttpServer {
   origin = '';
   port = 0;
 
-  constructor({ door, accounts, clock, log, tls, limits }: HttpServerOptions) {
+  constructor({ clock, log, tls, limits }: ListenOptions, answering: Answering) {
+    this.#answering = answering;
+    this.#clock = clock;
     this.#limits = { ...LIMITS, ...limits };
     this.#log = log;
     this.#secure = tls !== undefined;
-    this.#context = {
-      door,
-      accounts,
-      clock,
-      urlCharactersMax: this.#limits.urlCharactersMax,
-      loadAcl: (account, resource) => door.loadAcl(account, resource),
-    };
     const settings = {
       maxHeaderSize: this.#limits.headBytesMax,
       headersTimeout: this.#limits.headersTimeoutMs,
@@ -136,7 +166,7 @@ class Front implements HttpServer {
       .on('clientError', this.#onClientError);
   }
 
-  async listen({ host, port }: HttpServerOptions): Promise<void> {
+  async listen({ host, port }: ListenOptions): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject).listen({ host, port }, () => {
         this.#server.off('error', reject);
@@ -196,7 +226,7 @@ class Front implements HttpServer {
       return;
     }
     const exchange = new HttpExchange(request, response, {
-      service: this.#context.door.service,
+      service: this.#answering.service,
       requestId: nextRequestId(),
       secure: this.#secure,
       awaitsContinue,
@@ -230,24 +260,15 @@ class Front implements HttpServer {
   /** Null where nobody is left to answer. */
   async #answerOrFault(exchange: HttpExchange): Promise<Reply | null> {
     try {
-      return await answer(exchange, this.#context);
+      return await this.#answering.answer(exchange);
     } catch (error) {
       const leftWhileSending = exchange.socket.destroyed && exchange.outstandingBytes > 0;
       if (error instanceof ClientGone || leftWhileSending) return null;
-      const refusal = this.#asRefusal(exchange, error);
+      const refusal = asRefusal(error, () => this.#logBroken(exchange, error));
       exchange.errorCode = refusal.code;
       const { method, requestId } = exchange;
-      return renderFault(refusal, { method, requestId, nowMs: this.#context.clock.nowMs() });
+      return this.#answering.renderFault(refusal, { method, requestId, nowMs: this.#clock.nowMs() });
     }
-  }
-
-  #asRefusal(exchange: HttpExchange, error: unknown): StorageError {
-    if (error instanceof StorageError) return error;
-    this.#logBroken(exchange, error);
-    if (error instanceof EngineUnavailable || error instanceof ContentUnavailable) {
-      return new StorageError('ServerBusy', { headers: { 'Retry-After': '1' } });
-    }
-    return new StorageError('InternalError');
   }
 
   #send(exchange: HttpExchange, reply: Reply): Promise<number> {
@@ -260,7 +281,7 @@ class Front implements HttpServer {
   }
 
   #commonHead(requestId: string, version: string): string[] {
-    const date = formatHttpDate(this.#context.clock.nowMs());
+    const date = formatHttpDate(this.#clock.nowMs());
     return ['Server', SERVER_NAME, 'x-ms-request-id', requestId, 'x-ms-version', version, 'Date', date];
   }
 
@@ -297,8 +318,9 @@ class Front implements HttpServer {
   #refuseUnparsed(socket: Socket, parserCode: string): void {
     const { status, code } = UNPARSED[parserCode] ?? MALFORMED;
     const requestId = nextRequestId();
-    const nowMs = this.#context.clock.nowMs();
-    const { headers, body } = renderFault(new StorageError(code), { method: '', requestId, nowMs, status });
+    const nowMs = this.#clock.nowMs();
+    const context = { method: '', requestId, nowMs, status };
+    const { headers, body } = this.#answering.renderFault(new StorageError(code), context);
     const text = body as string;
     const head = [...this.#commonHead(requestId, NEWEST_VERSION), ...headers, 'Connection', 'close'];
     head.push('Content-Length', String(Buffer.byteLength(text)));
@@ -321,7 +343,7 @@ class Front implements HttpServer {
 
   #logAccess(exchange: HttpExchange, { status, sentBytes }: { status: number; sentBytes: number }): void {
     this.#log.access({
-      atMs: this.#context.clock.nowMs(),
+      atMs: this.#clock.nowMs(),
       remote: exchange.clientAddress || '-',
       method: exchange.method,
       url: exchange.request.url ?? '-',

@@ -1,8 +1,15 @@
 /** Service properties as XML, the same for all services. A part that is present must be complete. */
 import { type CorsRule, refuseCorsRules } from '../rules/cors.ts';
 import { effectiveVersion, NEWEST_VERSION } from '../rules/versions.ts';
-import type { Logging, Metrics, RetentionPolicy, ServiceProperties } from '../service/service-properties.ts';
-import { invalidXml, invalidXmlNode, notYet, StorageError } from '../service/storage-error.ts';
+import type {
+  DeleteRetention,
+  Logging,
+  Metrics,
+  RetentionPolicy,
+  ServiceProperties,
+  StaticWebsite,
+} from '../service/service-properties.ts';
+import { invalidXml, invalidXmlNode, StorageError } from '../service/storage-error.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
 
 export const PROPERTIES_BYTES_MAX = 64 * 1024;
@@ -31,9 +38,9 @@ function parsePart(node: XmlNode): Partial<ServiceProperties> {
     case 'DefaultServiceVersion':
       return { defaultServiceVersion: parseDefaultVersion(node) };
     case 'DeleteRetentionPolicy':
-      return refuseEnabled(node, 'Soft delete');
+      return { deleteRetention: parseDeleteRetention(node) };
     case 'StaticWebsite':
-      return refuseEnabled(node, 'A static website');
+      return { staticWebsite: parseStaticWebsite(node) };
     default:
       throw invalidXml(`${node.name} is not known here.`);
   }
@@ -90,10 +97,38 @@ function parseDefaultVersion(node: XmlNode): string {
   return version;
 }
 
-/** To accept a switch that switches nothing would be a promise not kept. */
-function refuseEnabled(node: XmlNode, feature: string): Record<string, never> {
-  if (!flag(node, 'Enabled')) return {};
-  throw notYet(feature);
+function parseDeleteRetention(node: XmlNode): DeleteRetention {
+  const retention = parseRetention(node);
+  if (!retention.enabled || childNamed(node, 'AllowPermanentDelete') === null) return retention;
+  return { ...retention, allowPermanentDelete: flag(node, 'AllowPermanentDelete') };
+}
+
+function parseStaticWebsite(node: XmlNode): StaticWebsite {
+  if (!flag(node, 'Enabled')) return { enabled: false };
+  const indexDocument = documentPath(node, 'IndexDocument');
+  const defaultIndexDocumentPath = documentPath(node, 'DefaultIndexDocumentPath');
+  const errorDocument404Path = documentPath(node, 'ErrorDocument404Path');
+  if (indexDocument?.includes('/') === true) {
+    throw invalidXmlNode('IndexDocument', indexDocument, 'It is a name, and no path.');
+  }
+  if (indexDocument !== null && defaultIndexDocumentPath !== null) {
+    throw invalidXml('IndexDocument and DefaultIndexDocumentPath exclude each other.');
+  }
+  return {
+    enabled: true,
+    ...(indexDocument === null ? {} : { indexDocument }),
+    ...(defaultIndexDocumentPath === null ? {} : { defaultIndexDocumentPath }),
+    ...(errorDocument404Path === null ? {} : { errorDocument404Path }),
+  };
+}
+
+const DOCUMENT_PATH_LENGTH_MAX = 255;
+
+/** Null where it is absent or empty. */
+function documentPath(node: XmlNode, name: string): string | null {
+  const path = childNamed(node, name)?.text.trim() ?? '';
+  if (path.length > DOCUMENT_PATH_LENGTH_MAX) throw invalidXmlNode(name, path);
+  return path === '' ? null : path;
 }
 
 function required(node: XmlNode, name: string): XmlNode {
@@ -137,9 +172,24 @@ export function renderServiceProperties(properties: ServiceProperties): string {
   renderMetrics(xml, 'MinuteMetrics', properties.minuteMetrics);
   renderCors(xml, properties.cors);
   xml.leafIf('DefaultServiceVersion', properties.defaultServiceVersion);
-  renderRetention(xml, 'DeleteRetentionPolicy', { enabled: false });
-  xml.open('StaticWebsite').leaf('Enabled', false);
+  renderDeleteRetention(xml, properties.deleteRetention);
+  renderStaticWebsite(xml, properties.staticWebsite);
   return xml.toString();
+}
+
+function renderDeleteRetention(xml: XmlWriter, { enabled, days, allowPermanentDelete }: DeleteRetention): void {
+  xml.open('DeleteRetentionPolicy').leaf('Enabled', enabled).leafIf('Days', days);
+  xml.leafIf('AllowPermanentDelete', allowPermanentDelete).close();
+}
+
+function renderStaticWebsite(xml: XmlWriter, site: StaticWebsite): void {
+  xml
+    .open('StaticWebsite')
+    .leaf('Enabled', site.enabled)
+    .leafIf('IndexDocument', site.indexDocument)
+    .leafIf('DefaultIndexDocumentPath', site.defaultIndexDocumentPath)
+    .leafIf('ErrorDocument404Path', site.errorDocument404Path)
+    .close();
 }
 
 function renderMetrics(xml: XmlWriter, name: string, metrics: Metrics): void {

@@ -4,6 +4,8 @@
  */
 import type { ErrorCode } from './error-code.ts';
 import type { Etag } from './etag.ts';
+import { meetsTagCondition, type TagExpression } from './tag-expression.ts';
+import type { Tags } from './tags.ts';
 import { type ApiVersion, SINCE_READ_CONDITIONS_COMBINE, SINCE_READ_IF_NONE_MATCH_ANY_REFUSED } from './versions.ts';
 
 /** Any ETag at all, or one of these (quotes stripped). */
@@ -14,6 +16,7 @@ export type Conditions = {
   readonly ifNoneMatch: EtagCondition | null;
   readonly ifModifiedSinceMs: number | null;
   readonly ifUnmodifiedSinceMs: number | null;
+  readonly ifTags?: TagExpression | null;
 };
 
 export const NO_CONDITIONS: Conditions = {
@@ -124,6 +127,13 @@ export function refuseWriteConditions(
 /** Of something that does not exist only If-Match can be false; the other conditions are skipped. */
 export function refuseAbsent(conditions: Conditions): Refusal | null {
   return conditions.ifMatch === null ? null : NOT_MET;
+}
+
+// ---- tags
+
+/** Something that does not exist has no tags. */
+export function refuseTags({ ifTags = null }: Conditions, tags: Tags): Refusal | null {
+  return ifTags === null || meetsTagCondition(ifTags, tags) ? null : NOT_MET;
 }
 
 // ---- containers

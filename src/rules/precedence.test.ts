@@ -159,7 +159,7 @@ earlierFaultWins('a creating blob write', { ...WRITE, creates: true }, refuseBlo
   ['no lease id', 'LeaseIdMissing', (write) => ({ ...write, leaseId: null })],
 ]);
 
-earlierFaultWins('a snapshot', WRITE, refuseBlobSideWriteOperation, [
+earlierFaultWins('a snapshot', { ...WRITE, effect: 'stages' as const }, refuseBlobSideWriteOperation, [
   mixOfConditions(),
   missingContainer(),
   missingBlob(),
@@ -351,7 +351,7 @@ for (const [what, read, want] of reads) {
 }
 
 test('a snapshot of a leased blob needs no lease id', () => {
-  assert.equal(refuseBlobSideWriteOperation({ ...WRITE, leaseId: null }), null);
+  assert.equal(refuseBlobSideWriteOperation({ ...WRITE, effect: 'stages', leaseId: null }), null);
 });
 
 const deletes: readonly (readonly [what: string, deletion: BlobDelete, want: ErrorCode | null])[] = [

@@ -1,7 +1,8 @@
 /**
  * The order in which an operation on blobs and containers is refused: what services ask, and all that they ask, before
  * they write. Each exported function reads as a list, first refusal first: what no state could make right; a missing
- * container; a missing blob; the blob's type; conditions; the lease. Blobs, containers and leases come in as stored.
+ * container; a missing blob; the blob's type; conditions; the lease; what else the blob's state forbids (a copy under way,
+ * an archive, a policy). Blobs, containers and leases come in as stored.
  */
 import {
   type Conditions,
@@ -12,10 +13,13 @@ import {
   refuseContainerHeaders,
   refuseMix,
   refuseRead,
+  refuseTags,
   refuseWriteConditions,
   type Target,
 } from './conditions.ts';
+import { type CopyState, isPending } from './copy.ts';
 import type { ErrorCode } from './error-code.ts';
+import { type Immutability, refuseChange } from './immutability.ts';
 import {
   afterWrite,
   type Lease,
@@ -33,6 +37,8 @@ import {
   refuseLeaseNumbers,
   resolveLeaseAction,
 } from './lease.ts';
+import type { Tags } from './tags.ts';
+import { isArchived, type TierState, tierAt } from './tier.ts';
 import {
   type ApiVersion,
   SINCE_IF_MATCH_ANY_NEEDS_COMMITTED,
@@ -50,6 +56,10 @@ export type BlobState = Target & {
   readonly lease: Lease;
   /** False where blocks were staged and none committed: no blob to most operations, and yet it can be leased. */
   readonly committed: boolean;
+  readonly tags?: Tags | undefined;
+  readonly copy?: CopyState | undefined;
+  readonly immutability?: Immutability | undefined;
+  readonly tier?: TierState;
 };
 
 export type ContainerState = Target & { readonly lease: Lease };
@@ -72,9 +82,18 @@ type TypedRequest = BlobRequest & {
 export type BlobWrite = TypedRequest & {
   /** Put Blob, Put Block, Put Block List, copies: the operation makes the blob where there is none. */
   readonly creates: boolean;
+  readonly effect?: Effect;
 };
 
+/**
+ * What an operation does to a blob that is there: changes it in place (the default); puts another in its place, while the
+ * state before is kept or not; makes ready for that; or only notes something about it.
+ */
+export type Effect = 'changes' | 'replaces' | 'replacesKept' | 'stages' | 'notes';
+
 export type BlobRead = TypedRequest & {
+  /** Get Blob and its kin: the bytes must be at hand. */
+  readonly needsContent?: boolean;
   /** Get Block List: staged blocks are enough. */
   readonly acceptsUncommitted?: boolean;
 };
@@ -95,19 +114,21 @@ export function refuseBlobWriteOperation(write: BlobWrite): Refusal | null {
     (write.creates ? null : refuseMissingBlob(write)) ??
     refuseOtherType(write) ??
     refuseConditionsOfWrite(write, { creates: write.creates }) ??
-    refuseLease(write, refuseBlobWrite)
+    refuseLease(write, refuseBlobWrite) ??
+    refuseState(write, write.effect ?? 'changes')
   );
 }
 
 /** Snapshot Blob, Set Blob Tier: conditions as for a write, but a lease id is looked at only where one is given. */
-export function refuseBlobSideWriteOperation(write: TypedRequest): Refusal | null {
+export function refuseBlobSideWriteOperation(write: TypedRequest & { readonly effect: Effect }): Refusal | null {
   return (
     refused(refuseMix(write.conditions)) ??
     refuseMissingContainer(write) ??
     refuseMissingBlob(write) ??
     refuseOtherType(write) ??
     refuseConditionsOfWrite(write, { creates: false }) ??
-    refuseLease(write, refuseBlobRead)
+    refuseLease(write, refuseBlobRead) ??
+    refuseState(write, write.effect)
   );
 }
 
@@ -118,7 +139,9 @@ export function refuseBlobReadOperation(read: BlobRead): Refusal | null {
     refuseMissingBlob(read, { acceptsUncommitted: read.acceptsUncommitted ?? false }) ??
     refuseOtherType(read) ??
     refuseRead(read.conditions, conditionTarget(read), read) ??
-    refuseLease(read, refuseBlobRead)
+    refuseTags(read.conditions, read.blob?.tags ?? []) ??
+    refuseLease(read, refuseBlobRead) ??
+    (read.needsContent === true ? refused(refuseArchived(read)) : null)
   );
 }
 
@@ -131,7 +154,8 @@ export function refuseBlobDeleteOperation(deletion: BlobDelete): Refusal | null 
     refuseMissingBlob(deletion, { acceptsUncommitted }) ??
     refuseConditionsOfWrite(deletion, { creates: false }) ??
     refuseLease(deletion, deletion.deleteSnapshots === 'only' ? refuseBlobRead : refuseBlobWrite) ??
-    refused(deletion.hasSnapshots && deletion.deleteSnapshots === null ? 'SnapshotsPresent' : null)
+    refused(deletion.hasSnapshots && deletion.deleteSnapshots === null ? 'SnapshotsPresent' : null) ??
+    (deletion.deleteSnapshots === 'only' ? null : refuseState(deletion, 'deletes'))
   );
 }
 
@@ -142,7 +166,8 @@ export function resolveBlobLeaseOperation(request: BlobLease): LeaseOutcome | { 
     refused(refuseMix(request.conditions)) ??
     refuseMissingContainer(request) ??
     refuseMissingBlob(request, { acceptsUncommitted: true }) ??
-    refuseConditionsOfWrite(request, { creates: false });
+    refuseConditionsOfWrite(request, { creates: false }) ??
+    refused(isPending(request.blob?.copy) ? 'PendingCopyOperation' : null);
   if (refusal !== null) return { refusal };
   return resolveOn(request.blob as BlobState, request);
 }
@@ -211,9 +236,30 @@ function refuseOtherType({ blob, requiredType }: TypedRequest): Refusal | null {
 
 function refuseConditionsOfWrite(request: BlobRequest, options: { creates: boolean }): Refusal | null {
   const target = conditionTarget(request);
-  return target === null
-    ? refuseConditionsOnAbsent(request)
-    : refuseWriteConditions(request.conditions, target, options);
+  return (
+    (target === null
+      ? refuseConditionsOnAbsent(request)
+      : refuseWriteConditions(request.conditions, target, options)) ??
+    refuseTags(request.conditions, request.blob?.tags ?? [])
+  );
+}
+
+/** What the blob's state forbids, whoever asks. */
+function refuseState(request: BlobRequest, effect: Effect | 'deletes'): Refusal | null {
+  const { blob, nowMs } = request;
+  if (blob === null) return null;
+  if (isPending(blob.copy)) return refused('PendingCopyOperation');
+  if (blob.copy?.incremental === true && (effect === 'changes' || effect === 'stages')) {
+    return refused('OperationNotAllowedOnIncrementalCopyBlob');
+  }
+  const archived = effect === 'notes' || effect === 'deletes' ? null : refuseArchived(request);
+  const keeps = effect === 'notes' || effect === 'stages' || effect === 'replacesKept';
+  return refused(archived ?? (keeps ? null : refuseChange(blob.immutability ?? {}, nowMs)));
+}
+
+function refuseArchived({ blob, nowMs }: BlobRequest): ErrorCode | null {
+  if (blob?.tier === undefined || !isArchived(blob.tier, nowMs)) return null;
+  return tierAt(blob.tier, nowMs).rehydrating === undefined ? 'BlobArchived' : 'BlobBeingRehydrated';
 }
 
 /** Staged blocks have neither ETag nor Last-Modified: to conditions there is no blob. */

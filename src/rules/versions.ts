@@ -83,6 +83,12 @@ export const SINCE_LARGE_BLOCKS = '2016-05-31';
 export const SINCE_IF_MATCH_ANY_NEEDS_COMMITTED = '2017-04-17';
 /** The delete permission is enough to break a lease. */
 export const SINCE_BREAK_BY_DELETE_PERMISSION = '2017-07-29';
+/** Get and Set Blob Tags take conditions, in headers of their own. */
+export const SINCE_CONDITIONS_ON_TAGS = '2026-02-06';
+/** The tier that moves a blob between the others by itself. */
+export const SINCE_SMART_TIER = '2026-06-06';
+/** Append Block of 100 MiB. */
+export const SINCE_LARGE_APPENDS = '2022-11-02';
 /** Blocks of 4,000 MiB, Put Blob of 5,000 MiB. */
 export const SINCE_VERY_LARGE_BLOCKS = '2019-12-12';
 /** An anonymous request to something private gets a challenge (401) and not 404. */

@@ -12,6 +12,7 @@ const PROPERTIES_AGE_MAX_MS = 5_000;
 
 export class Known {
   readonly #containerIds = new Map<string, Id>();
+  readonly #containerNames = new Map<string, string>();
   readonly #properties = new Map<string, { properties: ServiceProperties; sinceMs: number }>();
   readonly #monotonicMs: () => number;
   #changeCount = 0;
@@ -24,9 +25,17 @@ export class Known {
     return this.#containerIds.get(`${account}/${container}`) ?? null;
   }
 
+  containerName(account: string, id: Id): string | null {
+    return this.#containerNames.get(`${account}/${id}`) ?? null;
+  }
+
   noteContainerId(account: string, container: string, id: Id): void {
-    if (this.#containerIds.size >= CONTAINER_COUNT_MAX) this.#containerIds.clear();
+    if (this.#containerIds.size >= CONTAINER_COUNT_MAX) {
+      this.#containerIds.clear();
+      this.#containerNames.clear();
+    }
     this.#containerIds.set(`${account}/${container}`, id);
+    this.#containerNames.set(`${account}/${id}`, container);
   }
 
   /** As known, or as `load` says. What was loaded while they were changed is not kept. */

@@ -8,7 +8,7 @@ import { IdSource } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Signals } from '../signals/signals.ts';
-import { expireStaging } from './blob/staging.ts';
+import { doWhatIsDue } from './blob/do-what-is-due.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
@@ -22,7 +22,7 @@ import { decodeJson } from './records/codec.ts';
 import type { PlacedRecord } from './records/extent-record.ts';
 import { idOf, tableRange } from './records/keys.ts';
 import { freshSnapshots, scanSteps } from './records/scan.ts';
-import { EtagSource, type Storage } from './storage.ts';
+import { type AccountSettings, DEFAULT_SETTINGS, EtagSource, type Storage } from './storage.ts';
 
 const STEP_RECORDS = 1_000;
 const MINUTE_MS = 60 * 1000;
@@ -52,6 +52,7 @@ export interface StorageOptions {
   readonly isShared: boolean;
   /** What went wrong in work that nobody waits for. */
   readonly onError: (error: unknown) => void;
+  readonly settings?: (account: string) => AccountSettings;
   /** How often a node looks by itself; null: never, somebody calls `beat`. */
   readonly beatMs?: number | null;
 }
@@ -91,6 +92,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     ids,
     etags: new EtagSource(options.slot),
     known: new Known(),
+    settings: options.settings ?? (() => DEFAULT_SETTINGS),
   };
   const chores = new Chores({ clock, chores: choresOf(storage, content, { isShared }), onError });
   const duties = new Duties({ nodes, census, sweeper, chores, signals, isShared, onError });
@@ -107,7 +109,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
 }
 
 const choresOf = (storage: Storage, content: ContentStore, { isShared }: { isShared: boolean }): readonly Chore[] => [
-  { firstAfterMs: 0, everyMs: HOUR_MS, run: () => expireStaging(storage) },
+  { firstAfterMs: 0, everyMs: HOUR_MS, run: () => doWhatIsDue(storage) },
   ...(isShared ? [recoveryOf(storage.engine, content)] : []),
 ];
 

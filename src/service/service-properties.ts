@@ -26,12 +26,29 @@ export interface Metrics {
   readonly retention: RetentionPolicy;
 }
 
+/** Soft delete of blobs. */
+export interface DeleteRetention extends RetentionPolicy {
+  readonly allowPermanentDelete?: boolean;
+}
+
+/** What the web door serves of the container `$web`. Paths are from its root on. */
+export interface StaticWebsite {
+  readonly enabled: boolean;
+  /** The name of the page that stands for its directory. */
+  readonly indexDocument?: string;
+  /** One page for all directories, and for whatever is not there. */
+  readonly defaultIndexDocumentPath?: string;
+  readonly errorDocument404Path?: string;
+}
+
 export interface ServiceProperties {
   readonly logging: Logging;
   readonly hourMetrics: Metrics;
   readonly minuteMetrics: Metrics;
   readonly cors: readonly CorsRule[];
   readonly defaultServiceVersion: string | null;
+  readonly deleteRetention: DeleteRetention;
+  readonly staticWebsite: StaticWebsite;
 }
 
 const NO_RETENTION: RetentionPolicy = { enabled: false };
@@ -42,7 +59,15 @@ export const DEFAULT_PROPERTIES: ServiceProperties = {
   minuteMetrics: { version: '1.0', enabled: false, retention: NO_RETENTION },
   cors: [],
   defaultServiceVersion: null,
+  deleteRetention: NO_RETENTION,
+  staticWebsite: { enabled: false },
 };
+
+/** Records of earlier releases lack the newer parts. */
+const decode = (value: Uint8Array): ServiceProperties => ({
+  ...DEFAULT_PROPERTIES,
+  ...decodeJson<Partial<ServiceProperties>>(value),
+});
 
 export async function getServiceProperties(
   storage: Storage,
@@ -51,7 +76,7 @@ export async function getServiceProperties(
 ): Promise<ServiceProperties> {
   const snapshot = storage.engine.snapshot();
   const [entry] = await snapshot.get([servicePropertiesKey(account, service)]).finally(() => snapshot.close());
-  return entry ? decodeJson<ServiceProperties>(entry.value) : DEFAULT_PROPERTIES;
+  return entry ? decode(entry.value) : DEFAULT_PROPERTIES;
 }
 
 /** For what every request asks: as they are, or were a few seconds ago. */
@@ -72,7 +97,7 @@ export async function setServiceProperties(
   const key = servicePropertiesKey(account, service);
   await transact(storage.engine, async (tx) => {
     const value = await tx.get(key);
-    const before = value === null ? DEFAULT_PROPERTIES : decodeJson<ServiceProperties>(value);
+    const before = value === null ? DEFAULT_PROPERTIES : decode(value);
     tx.put(key, encodeJson({ ...before, ...change }));
   });
   storage.known.forgetProperties();

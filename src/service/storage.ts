@@ -15,7 +15,24 @@ export interface Storage {
   readonly ids: IdSource;
   readonly etags: EtagSource;
   readonly known: Known;
+  readonly settings: (account: string) => AccountSettings;
 }
+
+/** What the owner of the server decides per account. */
+export interface AccountSettings {
+  /** Every overwrite and delete of a blob keeps the state before as a version. */
+  readonly keepsVersions: boolean;
+  /** For how many days a deleted container can be restored; null: not at all. */
+  readonly containerRetentionDays: number | null;
+  /** How long it takes to bring a blob back from the archive. */
+  readonly rehydrationMs: number;
+}
+
+export const DEFAULT_SETTINGS: AccountSettings = {
+  keepsVersions: false,
+  containerRetentionDays: null,
+  rehydrationMs: 5_000,
+};
 
 /**
  * ETags that grow and are never given twice, not even to a name that is deleted and created again: not by this process,

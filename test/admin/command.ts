@@ -24,7 +24,8 @@ export class Command {
 
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const child = spawn(process.execPath, ['--enable-source-maps', LARIMAR_COMMAND, ...args], {
-      env: { ...process.env, ...env },
+      // Several commands run side by side, and the port that a website has by itself is one.
+      env: { ...process.env, LARIMAR_WEB_PORT: 'off', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;

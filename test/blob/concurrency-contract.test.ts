@@ -1,10 +1,14 @@
 /**
  * The concurrency contract, sentence by sentence (C1 to C16), driven by the official client against a running server
- * whose clock the test moves. Plain requests stand in only where the client has no such call.
+ * whose clock the test moves. Plain requests stand in only where the client has no such call. What C1 says of several
+ * nodes is in test/cluster/concurrency.test.ts ("what was written through one node is read, listed and deleted through
+ * every other at once").
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
 import {
   BlobSASPermissions,
   BlobServiceClient,
@@ -20,11 +24,20 @@ import { together } from '../harness/parallel.ts';
 const server = await startInProcess();
 const service = blobService(server);
 const STALE_ETAG = '"0x8D0000000000001"';
+const PAGE = 'p'.repeat(512);
 const OTHER_LEASE = '11111111-2222-4333-8444-555555555555';
 
 async function freshBlob(container?: ContainerClient, content = 'first'): Promise<BlockBlobClient> {
   const blob = (container ?? (await freshContainer(service))).getBlockBlobClient(`blob-${randomUUID()}`);
   await blob.upload(content, content.length);
+  return blob;
+}
+
+/** A page blob of one page, as the client of its name. */
+async function freshPageBlob(): Promise<BlockBlobClient> {
+  const blob = (await freshContainer(service)).getBlockBlobClient(`pages-${randomUUID()}`);
+  await blob.getPageBlobClient().create(PAGE.length);
+  await blob.getPageBlobClient().uploadPages(PAGE, 0, PAGE.length);
   return blob;
 }
 
@@ -77,6 +90,57 @@ describe('consistency', () => {
     assert.equal(await refusal(reader.download()), '404 BlobNotFound');
   });
 
+  const SEEN_WRITES: [string, (blob: BlockBlobClient) => Promise<unknown>, (blob: BlockBlobClient) => Promise<void>][] =
+    [
+      ['Put Blob', (blob) => put(blob, 'seen'), async (blob) => assert.equal(await textOf(blob), 'seen')],
+      [
+        'Put Block List',
+        async (blob) => {
+          await blob.stageBlock(blockId('a'), 'block', 5);
+          await blob.commitBlockList([blockId('a')]);
+        },
+        async (blob) => assert.equal(await textOf(blob), 'block'),
+      ],
+      [
+        'Set Blob Metadata',
+        (blob) => blob.setMetadata({ seen: 'yes' }),
+        async (blob) => assert.deepEqual((await blob.getProperties()).metadata, { seen: 'yes' }),
+      ],
+      [
+        'Set Blob Properties',
+        (blob) => blob.setHTTPHeaders({ blobContentType: 'text/seen' }),
+        async (blob) => assert.equal((await blob.getProperties()).contentType, 'text/seen'),
+      ],
+      [
+        'Lease Blob',
+        (blob) => acquire(blob),
+        async (blob) => assert.equal((await blob.getProperties()).leaseState, 'leased'),
+      ],
+      [
+        'Snapshot Blob',
+        (blob) => blob.createSnapshot(),
+        async (blob) => {
+          const listed = [];
+          const container = service.getContainerClient(blob.containerName);
+          for await (const { snapshot } of container.listBlobsFlat({ includeSnapshots: true })) listed.push(snapshot);
+          assert.equal(listed.filter((snapshot) => snapshot !== undefined).length, 1);
+        },
+      ],
+      [
+        'Delete Blob',
+        (blob) => blob.delete(),
+        async (blob) => assert.equal(await refusal(blob.download()), '404 BlobNotFound'),
+      ],
+    ];
+  for (const [operation, write, look] of SEEN_WRITES) {
+    test(`C1 what ${operation} did is seen by the next to look, and by many at once`, async () => {
+      const blob = await freshBlob();
+      await write(blob);
+      const looks = await together(8, () => look(blob));
+      for (const result of looks) if (result.status === 'rejected') throw result.reason;
+    });
+  }
+
   test('C2 a read beside writes returns one committed version, whole', async () => {
     const blob = await freshBlob();
     const versions = 40;
@@ -116,6 +180,31 @@ describe('consistency', () => {
     }
   });
 
+  test("C2 a container's ETag and metadata belong together, also beside writes", async () => {
+    const container = await freshContainer(service);
+    const writerByEtag = new Map([[await etagOf(container), undefined as string | undefined]]);
+    const progress = { writing: true };
+    const seen: { etag: string; writer: string | undefined }[] = [];
+    const read = async (): Promise<void> => {
+      while (progress.writing) {
+        const { etag = '', metadata } = await container.getProperties();
+        seen.push({ etag, writer: metadata?.['writer'] });
+      }
+    };
+    const readers = Promise.all([read(), read(), read()]);
+    for (let index = 0; index < 40; index++) {
+      const { etag = '' } = await container.setMetadata({ writer: String(index) });
+      writerByEtag.set(etag, String(index));
+    }
+    progress.writing = false;
+    await readers;
+    assert.ok(seen.length >= 40, 'readers ran beside the writer');
+    for (const { etag, writer } of seen) {
+      assert.ok(writerByEtag.has(etag), `${etag} was given to a writer`);
+      assert.equal(writer, writerByEtag.get(etag));
+    }
+  });
+
   test('C3 without a strategy the last writer of a blob wins', async () => {
     const blob = await freshBlob();
     await put(blob, 'one writer');
@@ -123,7 +212,9 @@ describe('consistency', () => {
     assert.equal(await textOf(blob), 'another writer');
     const results = await together(8, (index) => put(blob, `writer ${index}`));
     assert.deepEqual(new Set(results.map((result) => result.status)), new Set(['fulfilled']));
-    assert.match(await textOf(blob), /^writer [0-7]$/);
+    const current = await etagOf(blob);
+    const last = results.findIndex((result) => result.status === 'fulfilled' && result.value.etag === current);
+    assert.equal(await textOf(blob), `writer ${last}`, 'the content is that of the writer who was told this ETag');
   });
 
   test('C3 without a strategy the last writer of a container wins', async () => {
@@ -131,6 +222,10 @@ describe('consistency', () => {
     await container.setMetadata({ writer: 'one' });
     await container.setMetadata({ writer: 'two' });
     assert.deepEqual((await container.getProperties()).metadata, { writer: 'two' });
+    const results = await together(8, (index) => container.setMetadata({ writer: String(index) }));
+    const { etag, metadata } = await container.getProperties();
+    const last = results.findIndex((result) => result.status === 'fulfilled' && result.value.etag === etag);
+    assert.deepEqual(metadata, { writer: String(last) });
   });
 });
 
@@ -215,6 +310,22 @@ describe('optimistic concurrency', () => {
     assert.equal(await textOf(blob), 'first');
     await blob.delete({ conditions: { ifMatch: await etagOf(blob) } });
     assert.equal(await blob.exists(), false);
+  });
+
+  test('C5 a change of a container with an ETag as its condition is refused, and never made unconditionally', async () => {
+    const container = await freshContainer(service);
+    const etag = await etagOf(container);
+    for (const [method, query] of [
+      ['PUT', 'restype=container&comp=metadata'],
+      ['PUT', 'restype=container&comp=acl'],
+      ['DELETE', 'restype=container'],
+    ] as const) {
+      for (const headers of [{ 'if-match': etag }, { 'if-match': STALE_ETAG }, { 'if-none-match': etag }]) {
+        const got = await send(server.url, { method, path: `${pathOf(container)}?${query}`, headers });
+        assert.equal(got.outcome, '400 ConditionHeadersNotSupported', `${method} ${query}`);
+      }
+    }
+    assert.equal(await etagOf(container), etag);
   });
 
   // true and false as seen from an existing blob; absent: not sent.
@@ -456,22 +567,44 @@ describe('the container table', () => {
 interface BlobRow {
   readonly operation: string;
   readonly returnsEtag: boolean;
+  /** Decides whether a condition that does not hold is 304 or 412. */
+  readonly kind: 'read' | 'write';
   /** Whether the operation needs the lease id while the blob is leased, or only checks one that is sent. */
   readonly lease: 'needed' | 'checked';
-  readonly run: (blob: BlockBlobClient, conditions: object) => Promise<{ etag?: string | undefined }>;
+  readonly run: (blob: BlockBlobClient, conditions: RowConditions) => Promise<{ etag?: string | undefined }>;
   /** As a plain request, where the operation takes no conditions. */
   readonly unconditional?: { method: string; query: string; body: string };
+  /** What the operation is for, where that is no block blob. */
+  readonly fresh?: () => Promise<BlockBlobClient>;
 }
 
-const leaseHeader = (conditions: { leaseId?: string; ifMatch?: string }): Record<string, string> => ({
-  ...(conditions.leaseId === undefined ? {} : { 'x-ms-lease-id': conditions.leaseId }),
-  ...(conditions.ifMatch === undefined ? {} : { 'if-match': conditions.ifMatch }),
-});
+interface RowConditions {
+  readonly leaseId?: string;
+  readonly ifMatch?: string;
+  readonly ifNoneMatch?: string;
+  readonly ifModifiedSince?: Date;
+  readonly ifUnmodifiedSince?: Date;
+}
+
+/** Conditions of the client as headers. */
+const conditionHeaders = (conditions: RowConditions): Record<string, string> => {
+  const headers = {
+    'x-ms-lease-id': conditions.leaseId,
+    'if-match': conditions.ifMatch,
+    'if-none-match': conditions.ifNoneMatch,
+    'if-modified-since': conditions.ifModifiedSince?.toUTCString(),
+    'if-unmodified-since': conditions.ifUnmodifiedSince?.toUTCString(),
+  };
+  return Object.fromEntries(Object.entries(headers).filter((one): one is [string, string] => one[1] !== undefined));
+};
 
 /** Get Blob Metadata has no call in the official client: its answer in the client's terms. */
-async function getBlobMetadata(blob: BlockBlobClient, conditions: object): Promise<{ etag?: string | undefined }> {
+async function getBlobMetadata(
+  blob: BlockBlobClient,
+  conditions: RowConditions,
+): Promise<{ etag?: string | undefined }> {
   const path = `${pathOf(blob)}?comp=metadata`;
-  const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+  const response = await send(server.url, { method: 'GET', path, headers: conditionHeaders(conditions) });
   if (response.status >= 300) throw new PlainRefusal(response.outcome);
   return { etag: response.headers.etag };
 }
@@ -491,48 +624,63 @@ const BLOB_ROWS: BlobRow[] = [
   {
     operation: 'Put Blob',
     returnsEtag: true,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => put(blob, 'changed', conditions),
   },
   {
     operation: 'Get Blob',
     returnsEtag: true,
+    kind: 'read',
     lease: 'checked',
     run: (blob, conditions) => blob.download(0, undefined, { conditions }),
   },
   {
     operation: 'Get Blob Properties',
     returnsEtag: true,
+    kind: 'read',
     lease: 'checked',
     run: (blob, conditions) => blob.getProperties({ conditions }),
   },
   {
     operation: 'Set Blob Properties',
     returnsEtag: true,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => blob.setHTTPHeaders({ blobContentType: 'text/plain' }, { conditions }),
   },
   {
     operation: 'Get Blob Metadata',
     returnsEtag: true,
+    kind: 'read',
     lease: 'checked',
     run: getBlobMetadata,
   },
   {
     operation: 'Set Blob Metadata',
     returnsEtag: true,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => blob.setMetadata({ a: 'b' }, { conditions }),
   },
   {
+    operation: 'Snapshot Blob',
+    returnsEtag: true,
+    kind: 'write',
+    lease: 'checked',
+    run: (blob, conditions) => blob.createSnapshot({ conditions }),
+  },
+  {
     operation: 'Delete Blob',
     returnsEtag: false,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => blob.delete({ conditions }) as Promise<{ etag?: string }>,
   },
   {
     operation: 'Put Block',
     returnsEtag: false,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => blob.stageBlock(blockId('a'), 'a', 1, { conditions }) as Promise<{ etag?: string }>,
     unconditional: { method: 'PUT', query: `comp=block&blockid=${encodeURIComponent(blockId('a'))}`, body: 'a' },
@@ -540,22 +688,77 @@ const BLOB_ROWS: BlobRow[] = [
   {
     operation: 'Put Block List',
     returnsEtag: true,
+    kind: 'write',
     lease: 'needed',
     run: (blob, conditions) => blob.commitBlockList([], { conditions }),
   },
   {
     operation: 'Get Block List',
     returnsEtag: true,
+    kind: 'read',
     lease: 'checked',
     run: (blob, conditions) => blob.getBlockList('all', { conditions }),
     unconditional: { method: 'GET', query: 'comp=blocklist', body: '' },
   },
+  {
+    operation: 'Copy Blob',
+    returnsEtag: true,
+    kind: 'write',
+    lease: 'needed',
+    run: async (blob, conditions) => copyInto(blob, { source: (await freshBlob(undefined, 'copied')).url, conditions }),
+  },
+  {
+    operation: 'Put Page',
+    returnsEtag: true,
+    kind: 'write',
+    lease: 'needed',
+    run: (blob, conditions) => blob.getPageBlobClient().uploadPages('q'.repeat(512), 0, 512, { conditions }),
+    fresh: freshPageBlob,
+  },
+  {
+    operation: 'Get Page Ranges',
+    returnsEtag: true,
+    kind: 'read',
+    lease: 'checked',
+    run: (blob, conditions) => blob.getPageBlobClient().getPageRanges(0, 512, { conditions }),
+    fresh: freshPageBlob,
+  },
 ];
 
+interface CopyRequest {
+  readonly source: string;
+  readonly conditions?: RowConditions;
+  readonly sourceConditions?: RowConditions;
+}
+
+/** Starts a copy, and tells what the start was answered with. */
+async function copyInto(
+  blob: BlockBlobClient,
+  { source, ...conditions }: CopyRequest,
+): Promise<{ etag?: string | undefined; copyId?: string | undefined }> {
+  const poller = await blob.beginCopyFromURL(source, conditions);
+  const { result, copyId } = poller.getOperationState();
+  return { etag: result?.etag, copyId };
+}
+
+/** A source that announces itself and then sends nothing, so that a copy of it stays under way. */
+async function startStuckSource(t: TestContext): Promise<string> {
+  const source = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': '1000', 'content-type': 'text/plain', etag: '"stuck"' });
+    response.flushHeaders();
+  });
+  await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    source.closeAllConnections();
+    source.close();
+  });
+  return `http://127.0.0.1:${(source.address() as AddressInfo).port}/stuck`;
+}
+
 describe('the blob table', () => {
-  for (const { operation, returnsEtag, lease, run, unconditional } of BLOB_ROWS) {
+  for (const { operation, returnsEtag, kind, lease, run, unconditional, fresh = freshBlob } of BLOB_ROWS) {
     test(`C7 ${operation} ${returnsEtag ? 'returns the ETag' : 'returns no ETag'}`, async () => {
-      const blob = await freshBlob();
+      const blob = await fresh();
       const { etag } = await run(blob, {});
       if (returnsEtag) assert.equal(etag, await etagOf(blob));
       else assert.equal(etag, undefined);
@@ -563,13 +766,35 @@ describe('the blob table', () => {
 
     if (unconditional === undefined) {
       test(`C7 ${operation} takes conditions`, async () => {
-        const blob = await freshBlob();
-        assert.equal(await rowOutcome(run(blob, { ifMatch: STALE_ETAG })), '412 ConditionNotMet');
-        assert.equal(await rowOutcome(run(blob, { ifMatch: await etagOf(blob) })), 'ok');
+        const blob = await fresh();
+        const { etag = '', lastModified = new Date(0) } = await blob.getProperties();
+        const earlier = new Date(lastModified.getTime() - 60_000);
+        const unchanged = kind === 'read' ? '304 ConditionNotMet' : '412 ConditionNotMet';
+        const refused: [RowConditions, string][] = [
+          [{ ifMatch: STALE_ETAG }, '412 ConditionNotMet'],
+          [{ ifUnmodifiedSince: earlier }, '412 ConditionNotMet'],
+          [{ ifNoneMatch: etag }, unchanged],
+          [{ ifModifiedSince: lastModified }, unchanged],
+        ];
+        for (const [conditions, want] of refused) {
+          assert.equal(await rowOutcome(run(blob, conditions)), want, JSON.stringify(conditions));
+        }
+        assert.equal(await etagOf(blob), etag, 'nothing has changed');
+        const accepted: RowConditions[] = [
+          { ifMatch: etag },
+          { ifNoneMatch: STALE_ETAG },
+          { ifUnmodifiedSince: lastModified },
+          { ifModifiedSince: earlier },
+        ];
+        for (const conditions of accepted) {
+          const blob = await fresh();
+          const ifMatch = conditions.ifMatch === undefined ? {} : { ifMatch: await etagOf(blob) };
+          assert.equal(await rowOutcome(run(blob, { ...conditions, ...ifMatch })), 'ok', JSON.stringify(conditions));
+        }
       });
     } else {
       test(`C7 ${operation} judges no condition`, async () => {
-        const blob = await freshBlob();
+        const blob = await fresh();
         const { method, query, body } = unconditional;
         const { outcome } = await send(server.url, {
           method,
@@ -582,8 +807,9 @@ describe('the blob table', () => {
     }
 
     test(`C7 ${operation} is usable with the lease id, and refused with a wrong one`, async () => {
-      const blob = await freshBlob();
-      const leaseId = await acquire(blob);
+      const blob = await fresh();
+      // Without end: a copy that takes its time wants no lease that may be over before it is.
+      const leaseId = await acquire(blob, -1);
       const wrong = run(blob, { leaseId: OTHER_LEASE });
       assert.equal(await rowOutcome(wrong), '412 LeaseIdMismatchWithBlobOperation');
       if (lease === 'needed') assert.equal(await rowOutcome(run(blob, {})), '412 LeaseIdMissing');
@@ -591,6 +817,55 @@ describe('the blob table', () => {
       assert.equal(await rowOutcome(run(blob, { leaseId })), 'ok');
     });
   }
+
+  test('C7 Copy Blob takes conditions for its source as well', async () => {
+    const from = await freshBlob(undefined, 'copied');
+    const { etag = '', lastModified = new Date(0) } = await from.getProperties();
+    const earlier = new Date(lastModified.getTime() - 60_000);
+    const rows: [RowConditions, string][] = [
+      [{ ifMatch: STALE_ETAG }, '412 SourceConditionNotMet'],
+      [{ ifNoneMatch: etag }, '412 SourceConditionNotMet'],
+      [{ ifModifiedSince: lastModified }, '412 SourceConditionNotMet'],
+      [{ ifUnmodifiedSince: earlier }, '412 SourceConditionNotMet'],
+      [{ ifMatch: etag }, 'ok'],
+      [{ ifNoneMatch: STALE_ETAG }, 'ok'],
+      [{ ifModifiedSince: earlier }, 'ok'],
+      [{ ifUnmodifiedSince: lastModified }, 'ok'],
+    ];
+    for (const [sourceConditions, want] of rows) {
+      const blob = await freshBlob();
+      const copy = copyInto(blob, { source: from.url, sourceConditions });
+      assert.equal(await outcome(copy), want, JSON.stringify(sourceConditions));
+      assert.equal(await textOf(blob), want === 'ok' ? 'copied' : 'first');
+    }
+  });
+
+  test('C7 Abort Copy Blob returns no ETag and judges no condition', async (t) => {
+    const source = await startStuckSource(t);
+    const blob = await freshBlob();
+    const { copyId } = await copyInto(blob, { source });
+    const aborted = await send(server.url, {
+      method: 'PUT',
+      path: `${pathOf(blob)}?comp=copy&copyid=${copyId}`,
+      headers: { 'x-ms-copy-action': 'abort', 'if-match': STALE_ETAG },
+    });
+    assert.equal(aborted.outcome, '204');
+    assert.equal(aborted.headers.etag, undefined);
+    assert.equal((await blob.getProperties()).copyStatus, 'aborted');
+  });
+
+  test('C7 Abort Copy Blob needs the lease id if the destination has an infinite lease', async (t) => {
+    const source = await startStuckSource(t);
+    const blob = await freshBlob();
+    const leaseId = await acquire(blob, -1);
+    const { copyId = '' } = await copyInto(blob, { source, conditions: { leaseId } });
+    assert.equal(await refusal(blob.abortCopyFromURL(copyId)), '412 LeaseIdMissing');
+    const wrong = blob.abortCopyFromURL(copyId, { conditions: { leaseId: OTHER_LEASE } });
+    assert.equal(await refusal(wrong), '412 LeaseIdMismatchWithBlobOperation');
+    assert.equal((await blob.getProperties()).copyStatus, 'pending');
+    await blob.abortCopyFromURL(copyId, { conditions: { leaseId } });
+    assert.equal((await blob.getProperties()).copyStatus, 'aborted');
+  });
 
   test('C7 Lease Blob returns the ETag, leaves it unchanged and takes conditions', async () => {
     const blob = await freshBlob();
@@ -656,9 +931,9 @@ const LEASABLE: [string, () => Promise<BlockBlobClient | ContainerClient>][] = [
 /** The official client has no Get Container Metadata, and its Get Container Properties drops the lease id. */
 const getContainer =
   (query: string) =>
-  async (container: ContainerClient, conditions: object): Promise<void> => {
+  async (container: ContainerClient, conditions: RowConditions): Promise<void> => {
     const path = `${pathOf(container)}?restype=container${query}`;
-    const response = await send(server.url, { method: 'GET', path, headers: leaseHeader(conditions) });
+    const response = await send(server.url, { method: 'GET', path, headers: conditionHeaders(conditions) });
     if (response.status >= 300) throw new PlainRefusal(response.outcome);
   };
 
@@ -724,24 +999,23 @@ describe('pessimistic concurrency', () => {
   }
 
   const WRITES = BLOB_ROWS.filter((row) => row.lease === 'needed');
-  for (const { operation, run } of WRITES) {
+  for (const { operation, run, fresh = freshBlob } of WRITES) {
     test(`C11 ${operation} on a leased blob gets 412 without the lease id and succeeds with it`, async () => {
-      const blob = await freshBlob();
+      const blob = await fresh();
       const leaseId = await acquire(blob, -1);
-      const before = await blob.getProperties();
+      const [etag, text] = [await etagOf(blob), await textOf(blob)];
       assert.equal(await refusal(run(blob, {})), '412 LeaseIdMissing');
-      const after = await blob.getProperties();
-      assert.equal(after.etag, before.etag);
-      assert.equal(await textOf(blob), 'first');
+      assert.deepEqual([await etagOf(blob), await textOf(blob)], [etag, text]);
       await run(blob, { leaseId });
     });
 
     test(`C12 ${operation} with the id of a lease that has expired gets 412`, async () => {
-      const blob = await freshBlob();
+      const blob = await fresh();
       const leaseId = await acquire(blob, 15);
       server.clock.advance({ seconds: 15 });
+      const [etag, text] = [await etagOf(blob), await textOf(blob)];
       assert.equal(await refusal(run(blob, { leaseId })), '412 LeaseLost');
-      assert.equal(await textOf(blob), 'first');
+      assert.deepEqual([await etagOf(blob), await textOf(blob)], [etag, text]);
       assert.equal(await outcome(run(blob, {})), 'ok', 'without an id it is free');
     });
   }
@@ -763,9 +1037,9 @@ describe('pessimistic concurrency', () => {
   });
 
   const READS = BLOB_ROWS.filter((row) => row.lease === 'checked');
-  for (const { operation, run } of READS) {
+  for (const { operation, run, fresh = freshBlob } of READS) {
     test(`C13 ${operation} without a lease id is shared, and refused with a wrong one`, async () => {
-      const blob = await freshBlob();
+      const blob = await fresh();
       assert.equal(await rowOutcome(run(blob, { leaseId: OTHER_LEASE })), '412 LeaseNotPresentWithBlobOperation');
       const leaseId = await acquire(blob);
       assert.equal(await rowOutcome(run(blob, {})), 'ok');
@@ -827,7 +1101,7 @@ describe('pessimistic concurrency', () => {
     assert.equal(await outcome(container.delete()), 'ok');
   });
 
-  const CONTAINER_USES: [string, (container: ContainerClient, conditions: object) => Promise<unknown>][] = [
+  const CONTAINER_USES: [string, (container: ContainerClient, conditions: RowConditions) => Promise<unknown>][] = [
     ['Get Container Properties', getContainer('')],
     ['Get Container Metadata', getContainer('&comp=metadata')],
     ['Set Container Metadata', (container, conditions) => container.setMetadata({ a: 'b' }, { conditions })],

@@ -97,6 +97,7 @@ export class ServerProcess {
       'serve',
       `--blob-port=${this.#port('blob')}`,
       `--admin-port=${this.#port('admin')}`,
+      '--web-port=off',
       ...storeArguments(this.place),
       '--log=json',
       ...(tls === undefined ? [] : [`--cert=${tls.certFile}`, `--key=${tls.keyFile}`]),

@@ -35,6 +35,8 @@ export const blobRequest = (container: string, blob: string) => ({
   version: NEWEST_VERSION,
 });
 
+const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null };
+
 const containerRequest = (container: string) => ({
   name: { account: ACCOUNT, container },
   conditions: NO_CONDITIONS,
@@ -160,7 +162,7 @@ export class TestStore {
   }
 
   async put(container: string, blob: string, bytes: Uint8Array): Promise<void> {
-    const rest = { headers: {}, metadata: [], tier: null, mayOverwrite: true };
+    const rest = { ...NEW_BLOB, mayOverwrite: true };
     await putBlob(this.storage, { ...blobRequest(container, blob), ...rest, body: bodyOf(bytes) });
   }
 
@@ -169,8 +171,7 @@ export class TestStore {
   }
 
   async putBlockList(container: string, blob: string, entries: readonly BlockListEntry[]): Promise<void> {
-    const rest = { headers: {}, metadata: [], tier: null };
-    await putBlockList(this.storage, { ...blobRequest(container, blob), ...rest, entries });
+    await putBlockList(this.storage, { ...blobRequest(container, blob), ...NEW_BLOB, entries });
   }
 
   async delete(container: string, blob: string): Promise<void> {

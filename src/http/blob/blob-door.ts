@@ -19,7 +19,7 @@ export function blobDoor(storage: Storage): Door {
         operation: operation.name,
         need: typeof operation.need === 'function' ? operation.need(exchange) : operation.need,
         resource: namesOf(resource),
-        handle: (authorized) => operation.handle(storage, authorized, resource),
+        handle: (authorized, openPart) => operation.handle(storage, authorized, resource, openPart),
       };
     },
 

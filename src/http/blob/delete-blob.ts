@@ -1,25 +1,31 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { deleteBlob as remove } from '../../service/blob/delete-blob.ts';
-import { invalidHeader, notYet } from '../../service/storage-error.ts';
+import { invalidHeader, invalidQuery, notYet } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBlobRequest } from './request-headers.ts';
 
 export const deleteBlob: Operation = {
   name: 'Delete Blob',
-  need: blobNeeds.deleteBlob,
+  need: (exchange) => (exchange.target.query.has('versionid') ? blobNeeds.deleteBlobVersion : blobNeeds.deleteBlob),
+  takesPast: true,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const deleteType = exchange.target.query.get('deletetype');
     if (deleteType !== null) throw notYet(`Deleting with deletetype=${deleteType}`);
     const request = { ...parseBlobRequest(exchange, resource), deleteSnapshots: parseDeleteSnapshots(exchange) };
-    await remove(storage, request);
-    return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] };
+    const isPermanent = await remove(storage, request);
+    return { status: 202, headers: ['x-ms-delete-type-permanent', String(isPermanent)] };
   },
 };
 
+/** Snapshots go with the blob; of one snapshot or version there are none. */
 function parseDeleteSnapshots(exchange: Exchange): 'include' | 'only' | null {
   const text = exchange.header('x-ms-delete-snapshots');
-  if (text === null || text === 'include' || text === 'only') return text;
-  throw invalidHeader('x-ms-delete-snapshots', text);
+  if (text !== null && text !== 'include' && text !== 'only') throw invalidHeader('x-ms-delete-snapshots', text);
+  const { query } = exchange.target;
+  const past = query.get('snapshot') ?? query.get('versionid');
+  if (text !== null && past !== null) {
+    throw invalidQuery('snapshot', past, 'Not together with x-ms-delete-snapshots.');
+  }
+  return text;
 }

@@ -1,18 +1,18 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { getBlobProperties as get } from '../../service/blob/get-blob.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
-import { blobHeaders, etagHeaders, metadataHeaders } from './response-headers.ts';
+import { parseBlobRequest } from './request-headers.ts';
+import { blobHeaders, etagHeaders, metadataHeaders, tierHeaders } from './response-headers.ts';
 
 export const getBlobProperties: Operation = {
   name: 'Get Blob Properties',
   need: blobNeeds.getBlobProperties,
+  takesPast: true,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
-    const { blob, nowMs } = await get(storage, parseBlobRequest(exchange, resource));
-    const headers = blobHeaders(exchange, blob, nowMs);
-    headers.push('Content-Length', String(blob.lengthBytes), 'x-ms-access-tier', blob.tier ?? 'Hot');
-    if (blob.tier === undefined) headers.push('x-ms-access-tier-inferred', 'true');
+    const read = await get(storage, parseBlobRequest(exchange, resource));
+    const { blob } = read;
+    const headers = [...blobHeaders(exchange, read), ...tierHeaders(blob, read.nowMs)];
+    headers.push('Content-Length', String(blob.lengthBytes));
     if (blob.headers.contentMd5 !== undefined) headers.push('Content-MD5', blob.headers.contentMd5);
     return { status: 200, headers };
   },
@@ -21,8 +21,8 @@ export const getBlobProperties: Operation = {
 export const getBlobMetadata: Operation = {
   name: 'Get Blob Metadata',
   need: blobNeeds.getBlobMetadata,
+  takesPast: true,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const { blob } = await get(storage, parseBlobRequest(exchange, resource));
     return { status: 200, headers: [...etagHeaders(exchange, blob), ...metadataHeaders(blob.metadata)] };
   },

@@ -6,7 +6,7 @@ import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-b
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, Reply } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBlobRequest, parseFlag } from './request-headers.ts';
 import { blobHeaders } from './response-headers.ts';
 
 const HASHED_RANGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -16,8 +16,8 @@ type RangeHash = 'md5' | 'crc64';
 export const getBlob: Operation = {
   name: 'Get Blob',
   need: blobNeeds.getBlob,
+  takesPast: true,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const rangeText = exchange.header('x-ms-range') ?? exchange.header('range');
     const range = rangeText === null ? null : parseRange(rangeText);
     const rangeHash = parseRangeHash(exchange, range !== null);
@@ -28,23 +28,16 @@ export const getBlob: Operation = {
 
 /** `x-ms-range-get-content-md5: true` or its CRC64 twin; not both, and only with a range. */
 function parseRangeHash(exchange: AuthorizedExchange, hasRange: boolean): RangeHash | null {
-  const wanted = (['md5', 'crc64'] as const).filter((kind) => isTrue(exchange, `x-ms-range-get-content-${kind}`));
+  const wanted = (['md5', 'crc64'] as const).filter((kind) => parseFlag(exchange, `x-ms-range-get-content-${kind}`));
   const [kind] = wanted;
   if (kind === undefined) return null;
   if (wanted.length > 1 || !hasRange) throw invalidHeader(`x-ms-range-get-content-${kind}`, 'true');
   return kind;
 }
 
-function isTrue(exchange: AuthorizedExchange, name: string): boolean {
-  const text = exchange.header(name);
-  if (text === null || text.toLowerCase() === 'false') return false;
-  if (text.toLowerCase() === 'true') return true;
-  throw invalidHeader(name, text);
-}
-
 function render(exchange: AuthorizedExchange, read: BlobReadWithBytes, rangeHashHeaders: string[] = []): Reply {
-  const { blob, slice, bytes, nowMs } = read;
-  const headers = blobHeaders(exchange, blob, nowMs);
+  const { blob, slice, bytes } = read;
+  const headers = blobHeaders(exchange, read);
   const md5 = blob.headers.contentMd5;
   // Bytes in hand tell their length themselves.
   if (!(bytes instanceof Uint8Array)) headers.push('Content-Length', String(slice?.lengthBytes ?? blob.lengthBytes));

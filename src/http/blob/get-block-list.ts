@@ -5,7 +5,7 @@ import { invalidQuery } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBlobRequest } from './request-headers.ts';
 import { etagHeaders } from './response-headers.ts';
 
 type ListType = 'committed' | 'uncommitted' | 'all';
@@ -15,11 +15,12 @@ export const getBlockList: Operation = {
   need: (exchange) =>
     // What is staged is not public, even where the blob is.
     parseListType(exchange) === 'committed' ? blobNeeds.getBlockList : { ...blobNeeds.getBlockList, anonymous: null },
+  takesPast: true,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const type = parseListType(exchange);
-    const request = { ...parseBlobRequest(exchange, resource), conditions: NO_CONDITIONS, type };
-    const list = await get(storage, request);
+    const request = parseBlobRequest(exchange, resource);
+    const conditions = { ...NO_CONDITIONS, ifTags: request.conditions.ifTags ?? null };
+    const list = await get(storage, { ...request, conditions, type });
     return {
       status: 200,
       headers: [

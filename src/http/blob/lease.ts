@@ -7,7 +7,7 @@ import { leaseContainer as leaseOnContainer } from '../../service/blob/lease-con
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import { blobNameOf, containerNameOf, type Operation } from './operation.ts';
-import { parseConditions, parseLeaseIdHeader, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBlobConditions, parseConditions, parseLeaseIdHeader } from './request-headers.ts';
 import { etagHeaders } from './response-headers.ts';
 
 const STATUS: Readonly<Record<LeaseAction['action'], number>> = {
@@ -22,11 +22,10 @@ export const leaseBlob: Operation = {
   name: 'Lease Blob',
   need: (exchange) => (isBreak(exchange) ? breakBlobLease(exchange.version) : blobNeeds.leaseBlob),
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const action = parseAction(exchange);
     const result = await leaseOnBlob(storage, {
       name: blobNameOf(exchange, resource),
-      conditions: parseConditions(exchange),
+      conditions: parseBlobConditions(exchange),
       version: exchange.version,
       action,
     });

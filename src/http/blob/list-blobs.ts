@@ -80,7 +80,7 @@ function renderItem(xml: XmlWriter, item: ListedBlob, include: ReadonlySet<strin
   xml.close();
 }
 
-function renderName(xml: XmlWriter, name: string): void {
+export function renderName(xml: XmlWriter, name: string): void {
   if (blobNameNeedsEncoding(name)) xml.leaf('Name', encodeURIComponent(name), { Encoded: 'true' });
   else xml.leaf('Name', name);
 }

@@ -46,6 +46,20 @@ export function parseMarker(exchange: Exchange): string {
   return name;
 }
 
+/** The same for a walk over an index, which goes on with a key. */
+const KEY_MARKER_PREFIX = '2!';
+
+export const renderKeyMarker = (next: Uint8Array | null): string =>
+  next === null ? '' : KEY_MARKER_PREFIX + Buffer.from(next).toString('base64url');
+
+export function parseKeyMarker(exchange: Exchange): Uint8Array | null {
+  const text = exchange.target.query.get('marker');
+  if (text === null || text === '') return null;
+  const key = Buffer.from(text.slice(KEY_MARKER_PREFIX.length), 'base64url');
+  if (!text.startsWith(KEY_MARKER_PREFIX) || renderKeyMarker(key) !== text) throw invalidQuery('marker', text);
+  return key;
+}
+
 /** The account's URL, as the client addressed it. */
 export function serviceEndpoint(exchange: Exchange): string {
   const { hostStyle, account } = exchange.target;

@@ -2,6 +2,7 @@
 import type { Need } from '../../auth/identity.ts';
 import type { BlobName, ContainerName } from '../../service/blob/load.ts';
 import type { Storage } from '../../service/storage.ts';
+import type { OpenPart } from '../door.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 
 export interface Operation {
@@ -9,7 +10,9 @@ export interface Operation {
   readonly name: string;
   /** Some operations need different things by what exactly is asked. */
   readonly need: Need | ((exchange: Exchange) => Need);
-  handle(storage: Storage, exchange: AuthorizedExchange, resource: BlobResource): Promise<Reply>;
+  /** Whether a snapshot or version may be addressed; all others are refused for one. */
+  readonly takesPast?: true;
+  handle(storage: Storage, exchange: AuthorizedExchange, resource: BlobResource, openPart: OpenPart): Promise<Reply>;
 }
 
 /** What the path names. */

@@ -1,19 +1,16 @@
 import { hasPermission } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
+import { refusePageBlobLength } from '../../rules/page-range.ts';
+import type { BlobType } from '../../rules/precedence.ts';
+import { parseSequenceNumber } from '../../rules/sequence-number.ts';
 import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/versions.ts';
-import { putBlob as put } from '../../service/blob/put-blob.ts';
-import { invalidHeader, missingHeader, notYet } from '../../service/storage-error.ts';
-import type { AuthorizedExchange } from '../exchange.ts';
+import { putBlob as put, putEmptyBlob } from '../../service/blob/put-blob.ts';
+import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { requireContentLength } from '../body.ts';
+import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import {
-  parseBlobHeaders,
-  parseBlobRequest,
-  parseBody,
-  parseMetadata,
-  parseTier,
-  refuseFeaturesToCome,
-} from './request-headers.ts';
-import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { parseBlobRequest, parseBody, parseNewBlob } from './request-headers.ts';
+import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 
@@ -21,34 +18,58 @@ export const putBlob: Operation = {
   name: 'Put Blob',
   need: blobNeeds.putBlob,
   async handle(storage, exchange, resource) {
-    refuseBlobType(exchange);
-    refuseFeaturesToCome(exchange);
-    const headers = parseBlobHeaders(exchange, { plain: true });
-    const body = parseBody(exchange, { maxBytes: putBlobBytesMax(exchange.version) });
-    const claimedMd5 = headers.contentMd5 === undefined ? null : Buffer.from(headers.contentMd5, 'base64');
-    const written = await put(storage, {
-      ...parseBlobRequest(exchange, resource),
-      body: { ...body, md5: body.md5 ?? claimedMd5 },
-      headers,
-      metadata: parseMetadata(exchange),
-      tier: parseTier(exchange),
-      // A token with `c` and without `w` may make a blob, not replace one.
-      mayOverwrite: hasPermission(exchange.identity, 'w'),
-    });
-    return {
-      status: 201,
-      headers: [...etagHeaders(exchange, written), ...hashHeaders(written), ...SERVER_ENCRYPTED],
-    };
+    const type = parseBlobType(exchange);
+    const request = { ...parseBlobRequest(exchange, resource), mayOverwrite: mayOverwrite(exchange) };
+    if (type === 'BlockBlob') {
+      const blob = parseNewBlob(exchange, { plain: true });
+      const body = parseBody(exchange, { maxBytes: putBlobBytesMax(exchange.version) });
+      const claimedMd5 = blob.headers.contentMd5 === undefined ? null : Buffer.from(blob.headers.contentMd5, 'base64');
+      const written = await put(storage, { ...request, ...blob, body: { ...body, md5: body.md5 ?? claimedMd5 } });
+      return reply([...writtenHeaders(exchange, written), ...hashHeaders(written)]);
+    }
+    refuseBody(exchange);
+    const lengthBytes = type === 'PageBlob' ? parsePageBlobLength(exchange) : 0;
+    const sequenceNumber = type === 'PageBlob' ? parseFirstSequenceNumber(exchange) : '0';
+    const blob = parseNewBlob(exchange, { plain: true });
+    const written = await putEmptyBlob(storage, { ...request, ...blob, type, lengthBytes, sequenceNumber });
+    return reply(writtenHeaders(exchange, written));
   },
 };
 
-function refuseBlobType(exchange: AuthorizedExchange): void {
+const reply = (headers: readonly string[]): Reply => ({ status: 201, headers: [...headers, ...SERVER_ENCRYPTED] });
+
+/** A token with `c` and without `w` may make a blob, not replace one. */
+export const mayOverwrite = ({ identity }: AuthorizedExchange): boolean => hasPermission(identity, 'w');
+
+function parseBlobType(exchange: Exchange): BlobType {
   const type = exchange.header('x-ms-blob-type');
   if (type === null) throw missingHeader('x-ms-blob-type');
-  if (type === 'PageBlob' || type === 'AppendBlob') throw notYet(`A blob of type ${type}`);
-  if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type);
+  if (type !== 'BlockBlob' && type !== 'PageBlob' && type !== 'AppendBlob') throw invalidHeader('x-ms-blob-type', type);
   const length = exchange.header('x-ms-blob-content-length');
-  if (length !== null) throw invalidHeader('x-ms-blob-content-length', length);
+  if (length !== null && type !== 'PageBlob') throw invalidHeader('x-ms-blob-content-length', length);
+  return type;
+}
+
+/** Page and append blobs begin empty. */
+function refuseBody(exchange: Exchange): void {
+  const lengthBytes = requireContentLength(exchange);
+  if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes));
+}
+
+export function parsePageBlobLength(exchange: Exchange): number {
+  const text = exchange.header('x-ms-blob-content-length');
+  if (text === null) throw missingHeader('x-ms-blob-content-length');
+  const isLength = /^\d{1,15}$/.test(text) && refusePageBlobLength(Number(text)) === null;
+  if (!isLength) throw invalidHeader('x-ms-blob-content-length', text);
+  return Number(text);
+}
+
+function parseFirstSequenceNumber(exchange: Exchange): string {
+  const text = exchange.header('x-ms-blob-sequence-number');
+  if (text === null) return '0';
+  const number = parseSequenceNumber(text);
+  if (number === null) throw invalidHeader('x-ms-blob-sequence-number', text);
+  return String(number);
 }
 
 function putBlobBytesMax(version: string): number {

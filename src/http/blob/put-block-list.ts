@@ -8,15 +8,8 @@ import { StorageError } from '../../service/storage-error.ts';
 import { readWhole, requireContentLength } from '../body.ts';
 import { parseXml, type XmlNode } from '../xml.ts';
 import type { Operation } from './operation.ts';
-import {
-  parseBlobHeaders,
-  parseBlobRequest,
-  parseBodyHashes,
-  parseMetadata,
-  parseTier,
-  refuseFeaturesToCome,
-} from './request-headers.ts';
-import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { parseBlobRequest, parseBodyHashes, parseNewBlob } from './request-headers.ts';
+import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
 
 /** 50,000 ids of 64 bytes in Base64, in elements, with room for white space. */
 const LIST_BYTES_MAX = 12 * 1024 * 1024;
@@ -31,14 +24,11 @@ export const putBlockList: Operation = {
   name: 'Put Block List',
   need: blobNeeds.putBlockList,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     requireContentLength(exchange);
     const given = parseBodyHashes(exchange);
     const request = {
       ...parseBlobRequest(exchange, resource),
-      headers: parseBlobHeaders(exchange, { plain: false }),
-      metadata: parseMetadata(exchange),
-      tier: parseTier(exchange),
+      ...parseNewBlob(exchange, { plain: false }),
     };
     const body = await readWhole(exchange, { maxBytes: LIST_BYTES_MAX });
     const hashes = given.md5 === null ? { md5: null, crc64: crc64Of(body) } : { md5: md5Of(body), crc64: null };
@@ -46,7 +36,7 @@ export const putBlockList: Operation = {
     const written = await put(storage, { ...request, entries: parseEntries(parseXml(body)) });
     return {
       status: 201,
-      headers: [...etagHeaders(exchange, written), ...hashHeaders(hashes), ...SERVER_ENCRYPTED],
+      headers: [...writtenHeaders(exchange, written), ...hashHeaders(hashes), ...SERVER_ENCRYPTED],
     };
   },
 };

@@ -5,7 +5,7 @@ import { putBlock as put } from '../../service/blob/put-block.ts';
 import { invalidHeader, invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { blobNameOf, type Operation } from './operation.ts';
-import { parseBody, parseLeaseIdHeader, refuseFeaturesToCome } from './request-headers.ts';
+import { parseBody, parseLeaseIdHeader } from './request-headers.ts';
 import { hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
@@ -14,7 +14,6 @@ export const putBlock: Operation = {
   name: 'Put Block',
   need: blobNeeds.putBlock,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const blockId = parseBlockId(exchange);
     const body = parseBody(exchange, { maxBytes: blockBytesMax(exchange.version) });
     if (body.lengthBytes === 0) throw invalidHeader('Content-Length', '0');

@@ -1,16 +1,26 @@
 /** Request headers that many Blob operations share, parsed once: typed and complete, or refused. */
+import { hash } from 'node:crypto';
+import { hasPermission } from '../../auth/authorize.ts';
+import { crc64Of } from '../../base/crc64.ts';
 import { parseHttpDate } from '../../base/http-date.ts';
 import type { PublicAccess } from '../../rules/acl.ts';
 import { type Conditions, parseEtagCondition } from '../../rules/conditions.ts';
+import { type Immutability, type ImmutabilityMode, parseImmutabilityMode } from '../../rules/immutability.ts';
 import { type LeaseId, parseLeaseId } from '../../rules/lease.ts';
+import { formatMoment, type Moment, parseMoment } from '../../rules/moment.ts';
 import { type Metadata, refuseMetadata } from '../../rules/names.ts';
-import type { BlobRequest } from '../../service/blob/load.ts';
-import type { Body } from '../../service/blob/take-body.ts';
+import { parseTagCondition, type TagExpression } from '../../rules/tag-expression.ts';
+import { parseTagsHeader, type Tags } from '../../rules/tags.ts';
+import { parseTier, type Tier } from '../../rules/tier.ts';
+import { SINCE_SMART_TIER } from '../../rules/versions.ts';
+import type { BlobAt, BlobRequest } from '../../service/blob/load.ts';
+import type { NewBlob } from '../../service/blob/new-version.ts';
+import { type Body, refuseHashMismatch } from '../../service/blob/take-body.ts';
 import type { ContainerRequest } from '../../service/blob/use-container.ts';
-import type { AccessTier, BlobHeaders } from '../../service/records/blob-record.ts';
-import { invalidHeader, notYet, StorageError } from '../../service/storage-error.ts';
+import type { BlobHeaders } from '../../service/records/blob-record.ts';
+import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../service/storage-error.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
-import type { Exchange } from '../exchange.ts';
+import type { AuthorizedExchange, Exchange } from '../exchange.ts';
 import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
 
 const METADATA_PREFIX = 'x-ms-meta-';
@@ -18,10 +28,103 @@ const METADATA_PREFIX = 'x-ms-meta-';
 export function parseBlobRequest(exchange: Exchange, resource: BlobResource): BlobRequest {
   return {
     name: blobNameOf(exchange, resource),
-    conditions: parseConditions(exchange),
+    at: parseAt(exchange),
+    conditions: parseBlobConditions(exchange),
     leaseId: parseLeaseIdHeader(exchange, 'x-ms-lease-id'),
     version: exchange.version,
   };
+}
+
+/** The snapshot or version that a request addresses; null: the blob itself. */
+export function parseAt(exchange: Pick<Exchange, 'target'>): BlobAt | null {
+  const { query } = exchange.target;
+  const snapshot = query.get('snapshot');
+  const versionId = query.get('versionid');
+  if (snapshot !== null && versionId !== null) throw new StorageError('MutuallyExclusiveQueryParameters');
+  if (snapshot !== null) return { kind: 'snapshot', moment: parseMomentQuery('snapshot', snapshot) };
+  return versionId === null ? null : { kind: 'version', moment: parseMomentQuery('versionid', versionId) };
+}
+
+/** In its canonical form, whatever the number of digits sent. */
+export function parseMomentQuery(name: string, text: string): Moment {
+  const ticks = parseMoment(text);
+  if (ticks === null) throw invalidQuery(name, text);
+  return formatMoment(ticks);
+}
+
+/** A condition on tags says something about them, so it takes the right to read them. */
+export function parseTagConditionHeader(exchange: Exchange, name: string): TagExpression | null {
+  const text = exchange.header(name);
+  if (text === null || text === '') return null;
+  requirePermission(exchange, 't');
+  const expression = parseTagCondition(text);
+  if (expression === null) throw invalidHeader(name, text);
+  return expression;
+}
+
+/** For what only some requests of an operation ask, such as tags. */
+function requirePermission(exchange: Exchange, letter: string): void {
+  if ('identity' in exchange && !hasPermission((exchange as AuthorizedExchange).identity, letter)) {
+    throw new StorageError('AuthorizationPermissionMismatch');
+  }
+}
+
+export function parseNewBlob(exchange: Exchange, { plain }: { plain: boolean }): NewBlob {
+  return {
+    headers: parseBlobHeaders(exchange, { plain }),
+    metadata: parseMetadata(exchange),
+    tags: parseTags(exchange),
+    tier: parseTierHeader(exchange),
+    immutability: parseImmutability(exchange),
+  };
+}
+
+export function parseTags(exchange: Exchange): Tags | null {
+  const text = exchange.header('x-ms-tags');
+  if (text === null || text === '') return null;
+  requirePermission(exchange, 't');
+  const tags = parseTagsHeader(text);
+  if ('refusal' in tags) {
+    throw new StorageError(tags.refusal, { elements: { HeaderName: 'x-ms-tags', HeaderValue: text } });
+  }
+  return tags;
+}
+
+function parseImmutability(exchange: Exchange): Immutability | null {
+  const untilMs = parseDateHeader(exchange, 'x-ms-immutability-policy-until-date');
+  const mode = parseImmutabilityModeHeader(exchange);
+  const legalHold = parseFlag(exchange, 'x-ms-legal-hold');
+  if (untilMs === null && mode !== null) throw missingHeader('x-ms-immutability-policy-until-date');
+  if (untilMs === null && !legalHold) return null;
+  return {
+    ...(untilMs === null ? {} : { until: { ms: untilMs, mode: mode ?? 'Unlocked' } }),
+    ...(legalHold ? { legalHold } : {}),
+  };
+}
+
+/** The mode is written in any case, and `Mutable` is what an answer may say of none. */
+export function parseImmutabilityModeHeader(exchange: Exchange): ImmutabilityMode | null {
+  const text = exchange.header('x-ms-immutability-policy-mode');
+  if (text === null) return null;
+  const mode = parseImmutabilityMode(text);
+  if (mode === null) throw invalidHeader('x-ms-immutability-policy-mode', text);
+  return mode;
+}
+
+/** A count of bytes or the like; null where there is none. */
+export function parseNumberHeader(exchange: Exchange, name: string): number | null {
+  const text = exchange.header(name);
+  if (text === null) return null;
+  if (!/^\d{1,15}$/.test(text)) throw invalidHeader(name, text);
+  return Number(text);
+}
+
+/** Absent is false. */
+export function parseFlag(exchange: Exchange, name: string): boolean {
+  const text = exchange.header(name);
+  if (text === null || text.toLowerCase() === 'false') return false;
+  if (text.toLowerCase() === 'true') return true;
+  throw invalidHeader(name, text);
 }
 
 export function parseContainerRequest(exchange: Exchange, resource: BlobResource): ContainerRequest {
@@ -32,18 +135,34 @@ export function parseContainerRequest(exchange: Exchange, resource: BlobResource
   };
 }
 
-export function parseConditions(exchange: Exchange): Conditions {
-  const ifMatch = exchange.header('if-match');
-  const ifNoneMatch = exchange.header('if-none-match');
+export const parseBlobConditions = (exchange: Exchange): Conditions => ({
+  ...parseConditions(exchange),
+  ifTags: parseTagConditionHeader(exchange, 'x-ms-if-tags'),
+});
+
+const CONDITION_HEADERS = {
+  ifMatch: 'if-match',
+  ifNoneMatch: 'if-none-match',
+  ifModifiedSince: 'if-modified-since',
+  ifUnmodifiedSince: 'if-unmodified-since',
+} as const;
+
+/** `names`: of the headers, where the conditions are not on what the request addresses. */
+export function parseConditions(
+  exchange: Exchange,
+  names: Readonly<Record<keyof typeof CONDITION_HEADERS, string>> = CONDITION_HEADERS,
+): Conditions {
+  const ifMatch = exchange.header(names.ifMatch);
+  const ifNoneMatch = exchange.header(names.ifNoneMatch);
   return {
     ifMatch: ifMatch === null ? null : parseEtagCondition(ifMatch),
     ifNoneMatch: ifNoneMatch === null ? null : parseEtagCondition(ifNoneMatch),
-    ifModifiedSinceMs: parseDateHeader(exchange, 'if-modified-since'),
-    ifUnmodifiedSinceMs: parseDateHeader(exchange, 'if-unmodified-since'),
+    ifModifiedSinceMs: parseDateHeader(exchange, names.ifModifiedSince),
+    ifUnmodifiedSinceMs: parseDateHeader(exchange, names.ifUnmodifiedSince),
   };
 }
 
-function parseDateHeader(exchange: Exchange, name: string): number | null {
+export function parseDateHeader(exchange: Exchange, name: string): number | null {
   const text = exchange.header(name);
   if (text === null) return null;
   const ms = parseHttpDate(text);
@@ -113,42 +232,33 @@ export function parseBodyHashes(exchange: Exchange): { md5: Buffer | null; crc64
   return { md5, crc64 };
 }
 
-function parseHash(exchange: Exchange, name: string, sizeBytes: number): Buffer | null {
+/** For a body that was gathered: whether it is what the client says. */
+export function refuseBodyHashes(given: { md5: Buffer | null; crc64: Buffer | null }, body: Uint8Array): void {
+  refuseHashMismatch(given, {
+    md5: given.md5 === null ? null : hash('md5', body, 'buffer'),
+    crc64: given.crc64 === null ? null : crc64Of(body),
+  });
+}
+
+export function parseHash(exchange: Exchange, name: string, sizeBytes: number): Buffer | null {
   const text = exchange.header(name);
   if (text === null || text === '') return null;
-  const hash = Buffer.from(text, 'base64');
-  if (hash.length !== sizeBytes || hash.toString('base64') !== text) {
+  const given = Buffer.from(text, 'base64');
+  if (given.length !== sizeBytes || given.toString('base64') !== text) {
     if (name.endsWith('md5')) {
       throw new StorageError('InvalidMd5', { elements: { HeaderName: name, HeaderValue: text } });
     }
     throw invalidHeader(name, text);
   }
-  return hash;
+  return given;
 }
 
-const TIERS: ReadonlySet<string> = new Set<AccessTier>(['Hot', 'Cool', 'Cold']);
-
-export function parseTier(exchange: Exchange): AccessTier | null {
+export function parseTierHeader(exchange: Exchange): Tier | null {
   const text = exchange.header('x-ms-access-tier');
-  if (text === null) return null;
-  if (TIERS.has(text)) return text as AccessTier;
-  if (text === 'Archive' || text === 'Smart') throw notYet(`The access tier ${text}`);
-  throw invalidHeader('x-ms-access-tier', text);
-}
-
-/** Features whose headers, if ignored, would give the user something else than was asked for. */
-const NOT_YET: readonly (readonly [header: string, feature: string])[] = [
-  ['x-ms-tags', 'Blob tags'],
-  ['x-ms-if-tags', 'A condition on blob tags'],
-  ['x-ms-encryption-key', 'A customer-provided encryption key'],
-  ['x-ms-encryption-scope', 'An encryption scope'],
-  ['x-ms-immutability-policy-until-date', 'An immutability policy'],
-];
-
-export function refuseFeaturesToCome(exchange: Exchange): void {
-  for (const [header, feature] of NOT_YET) {
-    const value = exchange.header(header);
-    if (value !== null && value !== '') throw notYet(feature);
+  if (text === null || text === '') return null;
+  const tier = parseTier(text);
+  if (tier === null || (tier === 'Smart' && exchange.version < SINCE_SMART_TIER)) {
+    throw invalidHeader('x-ms-access-tier', text);
   }
-  if (exchange.header('x-ms-legal-hold') === 'true') throw notYet('A legal hold');
+  return tier;
 }

@@ -2,16 +2,28 @@
 
 import type { ResponseOverrides } from '../../auth/identity.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
+import type { CopyState } from '../../rules/copy.ts';
+import type { Immutability } from '../../rules/immutability.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { reportedLease } from '../../rules/precedence.ts';
+import { archiveStatus, tierAt } from '../../rules/tier.ts';
 import { SINCE_QUOTED_ETAGS } from '../../rules/versions.ts';
+import type { BlobRead } from '../../service/blob/get-blob.ts';
+import type { BlobWritten } from '../../service/blob/new-version.ts';
 import type { BlobHeaders, BlobRecord } from '../../service/records/blob-record.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
 
 interface Stamped {
   readonly etag: string;
   readonly lastModifiedMs: number;
+}
+
+/** Of a write: the new ETag and time, and the version where versions are kept. */
+export function writtenHeaders(exchange: Exchange, blob: BlobWritten): string[] {
+  const headers = etagHeaders(exchange, blob);
+  if (blob.versionId !== undefined) headers.push('x-ms-version-id', blob.versionId);
+  return headers;
 }
 
 export function etagHeaders(exchange: Exchange, { etag, lastModifiedMs }: Stamped): string[] {
@@ -62,7 +74,7 @@ export function contentHeaders(exchange: AuthorizedExchange, stored: BlobHeaders
 }
 
 /** What Get Blob and Get Blob Properties both say of a blob. */
-export function blobHeaders(exchange: AuthorizedExchange, blob: BlobRecord, nowMs: number): string[] {
+export function blobHeaders(exchange: AuthorizedExchange, { blob, kind, nowMs }: BlobRead): string[] {
   return [
     ...etagHeaders(exchange, blob),
     ...contentHeaders(exchange, blob.headers),
@@ -72,9 +84,81 @@ export function blobHeaders(exchange: AuthorizedExchange, blob: BlobRecord, nowM
     formatHttpDate(blob.createdMs),
     'x-ms-blob-type',
     blob.type,
-    ...leaseResponseHeaders(blob.lease, nowMs),
+    // Leases are the blob's own: its snapshots and versions have none to speak of.
+    ...(kind === 'blob' ? leaseResponseHeaders(blob.lease, nowMs) : []),
+    ...typeHeaders(blob),
+    ...(blob.copy === undefined ? [] : copyHeaders(blob.copy)),
+    ...stateHeaders(blob, kind),
+    ...encryptionHeaders(blob),
     'x-ms-server-encrypted',
     'true',
     ...metadataHeaders(blob.metadata),
   ];
+}
+
+function typeHeaders({ type, sequenceNumber, content, isSealed }: BlobRecord): string[] {
+  if (type === 'PageBlob') return ['x-ms-blob-sequence-number', sequenceNumber ?? '0'];
+  if (content.kind !== 'appended') return [];
+  const headers = ['x-ms-blob-committed-block-count', String(content.blockCount)];
+  if (isSealed === true) headers.push('x-ms-blob-sealed', 'true');
+  return headers;
+}
+
+export function copyHeaders(copy: CopyState): string[] {
+  const headers = [
+    'x-ms-copy-id',
+    copy.id,
+    'x-ms-copy-source',
+    copy.source,
+    'x-ms-copy-status',
+    copy.status,
+    'x-ms-copy-progress',
+    `${copy.bytesCopied}/${copy.bytesTotal}`,
+  ];
+  if (copy.completedMs !== undefined) headers.push('x-ms-copy-completion-time', formatHttpDate(copy.completedMs));
+  if (copy.description !== undefined) headers.push('x-ms-copy-status-description', copy.description);
+  if (copy.incremental === true) headers.push('x-ms-incremental-copy', 'true');
+  if (copy.destinationSnapshot !== undefined) {
+    headers.push('x-ms-copy-destination-snapshot', copy.destinationSnapshot);
+  }
+  return headers;
+}
+
+function stateHeaders({ tags, versionId, immutability, expiresMs }: BlobRecord, kind: BlobRead['kind']): string[] {
+  const headers: string[] = [];
+  if (tags !== undefined) headers.push('x-ms-tag-count', String(tags.length));
+  if (versionId !== undefined) headers.push('x-ms-version-id', versionId);
+  if (versionId !== undefined && kind === 'blob') headers.push('x-ms-is-current-version', 'true');
+  if (expiresMs !== undefined) headers.push('x-ms-expiry-time', formatHttpDate(expiresMs));
+  return headers.concat(immutabilityHeaders(immutability ?? {}));
+}
+
+export function immutabilityHeaders({ until, legalHold }: Immutability): string[] {
+  const headers: string[] = [];
+  if (until !== undefined) {
+    headers.push('x-ms-immutability-policy-until-date', formatHttpDate(until.ms));
+    headers.push('x-ms-immutability-policy-mode', until.mode.toLowerCase());
+  }
+  if (legalHold !== undefined) headers.push('x-ms-legal-hold', String(legalHold));
+  return headers;
+}
+
+function encryptionHeaders({ encryption }: BlobRecord): string[] {
+  if (encryption === undefined) return [];
+  return 'scope' in encryption
+    ? ['x-ms-encryption-scope', encryption.scope]
+    : ['x-ms-encryption-key-sha256', encryption.keySha256];
+}
+
+/** What only Get Blob Properties says: the tier, and where it is going. */
+export function tierHeaders(blob: BlobRecord, nowMs: number): string[] {
+  if (blob.type !== 'BlockBlob' && blob.tier === undefined) return [];
+  const state = tierAt(blob, nowMs);
+  const headers = ['x-ms-access-tier', state.tier ?? 'Hot'];
+  if (state.tier === undefined) headers.push('x-ms-access-tier-inferred', 'true');
+  if (state.changedMs !== undefined) headers.push('x-ms-access-tier-change-time', formatHttpDate(state.changedMs));
+  const status = archiveStatus(state);
+  if (status !== null) headers.push('x-ms-archive-status', status);
+  if (state.rehydrating !== undefined) headers.push('x-ms-rehydrate-priority', state.rehydrating.priority);
+  return headers;
 }

@@ -7,6 +7,8 @@ import type { ErrorCode } from '../../rules/error-code.ts';
 import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
 import { invalidQuery, notYet, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { appendBlock, sealAppendBlob } from './append-block.ts';
+import { batch, batchInContainer } from './batch.ts';
 import {
   createContainer,
   deleteContainer,
@@ -19,6 +21,7 @@ import { deleteBlob } from './delete-blob.ts';
 import { getBlob } from './get-blob.ts';
 import { getBlobMetadata, getBlobProperties } from './get-blob-properties.ts';
 import { getBlockList } from './get-block-list.ts';
+import { deleteImmutabilityPolicy, setImmutabilityPolicy, setLegalHold } from './immutability.ts';
 import { leaseBlob, leaseContainer } from './lease.ts';
 import { listBlobs } from './list-blobs.ts';
 import { listContainers } from './list-containers.ts';
@@ -28,6 +31,11 @@ import { putBlock } from './put-block.ts';
 import { putBlockList } from './put-block-list.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
+import { setBlobExpiry } from './set-blob-expiry.ts';
+import { setBlobTier } from './set-blob-tier.ts';
+import { snapshotBlob } from './snapshot-blob.ts';
+import { findBlobsByTags, findBlobsByTagsInContainer, getBlobTags, setBlobTags } from './tags.ts';
+import { getUserDelegationKey } from './user-delegation-key.ts';
 
 /** An operation of the protocol that is still to come: known, authorized, and honestly refused. */
 const toCome = (name: string, need: Operation['need']): Operation => ({
@@ -43,9 +51,9 @@ const SERVICE: Readonly<Record<string, Operation>> = {
   'GET properties': getServiceProperties,
   'PUT properties': setServiceProperties,
   'GET stats': getServiceStats,
-  'GET blobs': toCome('Find Blobs by Tags', blobNeeds.findBlobsByTags),
-  'POST batch': toCome('Blob Batch', blobNeeds.batch),
-  'POST userdelegationkey': toCome('Get User Delegation Key', blobNeeds.getServiceProperties),
+  'GET blobs': findBlobsByTags,
+  'POST batch': batch,
+  'POST userdelegationkey': getUserDelegationKey,
 };
 
 const CONTAINER: Readonly<Record<string, Operation>> = {
@@ -62,8 +70,8 @@ const CONTAINER: Readonly<Record<string, Operation>> = {
   'PUT lease': leaseContainer,
   'GET list': listBlobs,
   'PUT undelete': toCome('Restore Container', blobNeeds.restoreContainer),
-  'GET blobs': toCome('Find Blobs by Tags in Container', blobNeeds.findBlobsByTagsInContainer),
-  'POST batch': toCome('Blob Batch', blobNeeds.batchInContainer),
+  'GET blobs': findBlobsByTagsInContainer,
+  'POST batch': batchInContainer,
 };
 
 const BLOB: Readonly<Record<string, Operation>> = {
@@ -79,37 +87,27 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'PUT block': putBlock,
   'PUT blocklist': putBlockList,
   'GET blocklist': getBlockList,
-  'GET tags': toCome('Get Blob Tags', blobNeeds.getBlobTags),
-  'PUT tags': toCome('Set Blob Tags', blobNeeds.setBlobTags),
-  'PUT tier': toCome('Set Blob Tier', blobNeeds.setBlobTier),
-  'PUT expiry': toCome('Set Blob Expiry', blobNeeds.setBlobExpiry),
-  'PUT immutabilitypolicies': toCome('Set Blob Immutability Policy', blobNeeds.setImmutabilityPolicy),
-  'DELETE immutabilitypolicies': toCome('Delete Blob Immutability Policy', blobNeeds.deleteImmutabilityPolicy),
-  'PUT legalhold': toCome('Set Blob Legal Hold', blobNeeds.setLegalHold),
-  'PUT snapshot': toCome('Snapshot Blob', blobNeeds.snapshotBlob),
+  'GET tags': getBlobTags,
+  'PUT tags': setBlobTags,
+  'PUT tier': setBlobTier,
+  'PUT expiry': setBlobExpiry,
+  'PUT immutabilitypolicies': setImmutabilityPolicy,
+  'DELETE immutabilitypolicies': deleteImmutabilityPolicy,
+  'PUT legalhold': setLegalHold,
+  'PUT snapshot': snapshotBlob,
   'PUT copy': toCome('Abort Copy Blob', blobNeeds.abortCopyBlob),
   'PUT undelete': toCome('Undelete Blob', blobNeeds.undeleteBlob),
   'POST query': toCome('Query Blob Contents', blobNeeds.queryBlobContents),
   'PUT page': toCome('Put Page', blobNeeds.putPage),
   'GET pagelist': toCome('Get Page Ranges', blobNeeds.getPageRanges),
   'PUT incrementalcopy': toCome('Incremental Copy Blob', blobNeeds.incrementalCopyBlob),
-  'PUT appendblock': toCome('Append Block', blobNeeds.appendBlock),
-  'PUT seal': toCome('Append Blob Seal', blobNeeds.sealAppendBlob),
+  'PUT appendblock': appendBlock,
+  'PUT seal': sealAppendBlob,
 };
 
 const copyBlob = toCome('Copy Blob', blobNeeds.copyBlob);
 const putBlobFromUrl = toCome('Put Blob From URL', blobNeeds.putBlobFromUrl);
 const putBlockFromUrl = toCome('Put Block From URL', blobNeeds.putBlockFromUrl);
-
-/** There are no snapshots and no versions yet, so none is ever found, and none can be written to. */
-const readAbsentVersion: Operation = {
-  name: 'Get Blob',
-  need: blobNeeds.getBlob,
-  async handle() {
-    throw new StorageError('BlobNotFound');
-  },
-};
-const deleteAbsentVersion: Operation = { ...readAbsentVersion, name: 'Delete Blob', need: blobNeeds.deleteBlob };
 
 const OPERATIONS = { service: SERVICE, container: CONTAINER, blob: BLOB } as const;
 
@@ -128,19 +126,19 @@ export function findOperation(exchange: Exchange): { operation: Operation; resou
 
 /** The copies share their URLs with Put Blob and Put Block; a snapshot or version is named beside the blob. */
 function byHeaderAndVersion(exchange: Exchange, operation: Operation, comp: string): Operation {
-  const { query } = exchange.target;
-  for (const name of ['snapshot', 'versionid'] as const) {
-    const value = query.get(name);
-    if (value === null) continue;
-    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/.test(value)) throw invalidQuery(name, value);
-    if (exchange.method === 'GET' || exchange.method === 'HEAD') return readAbsentVersion;
-    if (exchange.method === 'DELETE') return deleteAbsentVersion;
-    throw invalidQuery(name, value);
-  }
+  if (operation.takesPast !== true) refusePast(exchange);
   const hasSource = exchange.header('x-ms-copy-source') !== null;
   if (hasSource && operation === putBlob) return exchange.header('x-ms-blob-type') === null ? copyBlob : putBlobFromUrl;
   if (hasSource && comp === 'block') return putBlockFromUrl;
   return operation;
+}
+
+/** A snapshot or version is there to be read: to most writes it is no target. */
+function refusePast({ target: { query } }: Exchange): void {
+  for (const name of ['snapshot', 'versionid'] as const) {
+    const value = query.get(name);
+    if (value !== null) throw invalidQuery(name, value, 'The operation takes no snapshot and no version.');
+  }
 }
 
 function accountOperation(exchange: Exchange): Operation {
@@ -152,7 +150,9 @@ function accountOperation(exchange: Exchange): Operation {
 
 function parseResource(exchange: Exchange, restype: string | null): BlobResource {
   const path = exchange.target.resourcePath;
-  if (restype === 'service' || (path === '' && restype === null)) return { kind: 'service' };
+  // A client that takes the account in a path for a container asks for a batch of the container without a name.
+  const isBatch = path === '' && exchange.target.query.get('comp') === 'batch';
+  if (restype === 'service' || (path === '' && restype === null) || isBatch) return { kind: 'service' };
   const cut = path.indexOf('/');
   if (restype === 'container') return container(decode(cut === -1 ? path : path.slice(0, cut)));
   if (restype !== null) throw invalidQuery('restype', restype);

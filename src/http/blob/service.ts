@@ -1,11 +1,14 @@
 /** Operations on the account's Blob service as a whole. */
 import { getAccountInformation as accountInformationNeed, blobNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
+import { WEB_CONTAINER } from '../../rules/website.ts';
+import { createContainer } from '../../service/blob/create-container.ts';
 import {
   getServiceProperties as getProperties,
   setServiceProperties as setProperties,
 } from '../../service/service-properties.ts';
-import { invalidQuery } from '../../service/storage-error.ts';
+import type { Storage } from '../../service/storage.ts';
+import { invalidQuery, StorageError } from '../../service/storage-error.ts';
 import { readWhole } from '../body.ts';
 import { PROPERTIES_BYTES_MAX, parseServiceProperties, renderServiceProperties } from '../service-properties.ts';
 import { XmlWriter } from '../xml.ts';
@@ -29,10 +32,21 @@ export const setServiceProperties: Operation = {
   need: blobNeeds.setServiceProperties,
   async handle(storage, exchange) {
     const change = parseServiceProperties(await readWhole(exchange, { maxBytes: PROPERTIES_BYTES_MAX }));
-    await setProperties(storage, exchange.target.account, exchange.service, change);
+    const { account } = exchange.target;
+    if (change.staticWebsite?.enabled === true) await makeWebContainer(storage, account);
+    await setProperties(storage, account, exchange.service, change);
     return { status: 202, headers: [] };
   },
 };
+
+/** A website that is switched on has a place for its pages. */
+async function makeWebContainer(storage: Storage, account: string): Promise<void> {
+  try {
+    await createContainer(storage, { name: { account, container: WEB_CONTAINER }, metadata: [], publicAccess: null });
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === 'ContainerAlreadyExists')) throw error;
+  }
+}
 
 /** The secondary is the same store under another name, so it is always live and never behind. */
 export const getServiceStats: Operation = {

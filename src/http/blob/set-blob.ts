@@ -3,17 +3,16 @@ import { setBlobMetadata as setMetadata } from '../../service/blob/set-blob-meta
 import { setBlobProperties as setProperties } from '../../service/blob/set-blob-properties.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobHeaders, parseBlobRequest, parseMetadata, refuseFeaturesToCome } from './request-headers.ts';
-import { etagHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { parseBlobHeaders, parseBlobRequest, parseMetadata } from './request-headers.ts';
+import { etagHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
 
 export const setBlobMetadata: Operation = {
   name: 'Set Blob Metadata',
   need: blobNeeds.setBlobMetadata,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     const request = { ...parseBlobRequest(exchange, resource), metadata: parseMetadata(exchange) };
     const written = await setMetadata(storage, request);
-    return { status: 200, headers: [...etagHeaders(exchange, written), ...SERVER_ENCRYPTED] };
+    return { status: 200, headers: [...writtenHeaders(exchange, written), ...SERVER_ENCRYPTED] };
   },
 };
 
@@ -28,7 +27,6 @@ export const setBlobProperties: Operation = {
   name: 'Set Blob Properties',
   need: blobNeeds.setBlobProperties,
   async handle(storage, exchange, resource) {
-    refuseFeaturesToCome(exchange);
     if (PAGE_BLOB_HEADERS.some((name) => exchange.header(name) !== null)) throw new StorageError('InvalidBlobType');
     const request = {
       ...parseBlobRequest(exchange, resource),

@@ -18,9 +18,10 @@ import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
 import { checkStore } from '../check.ts';
 import { StorageError } from '../storage-error.ts';
+import { doWhatIsDue } from './do-what-is-due.ts';
 import { getBlockList } from './get-block-list.ts';
 import { listBlobs } from './list-blobs.ts';
-import { expireStaging, STAGING_LIFE_MS } from './staging.ts';
+import { STAGING_LIFE_MS } from './staging.ts';
 
 const KIB = 1024;
 const CONTAINERS = ['one', 'two'];
@@ -297,7 +298,7 @@ class Simulation {
     assert.deepEqual(before.findings, []);
     for (const container of this.#model.keys()) await this.#store.deleteContainer(container);
     clock.advance({ seconds: STAGING_LIFE_MS / 1000 });
-    await expireStaging(this.#store.storage);
+    await doWhatIsDue(this.#store.storage);
     await this.#store.sweep();
     const after = await checkStore({ engine, content, afterCrash: false });
     assert.deepEqual(after.findings, []);

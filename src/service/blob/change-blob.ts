@@ -1,23 +1,33 @@
-/** What Set Blob Metadata and Set Blob Properties share: a new version of the record over the same content. */
-import { transact } from '../../engine/transact.ts';
-import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+/** What operations share that change a blob in place: a new ETag and time over the same content, or a changed one. */
+import { type Transaction, transact } from '../../engine/transact.ts';
+import { type BlobType, refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
-import { encodeJson } from '../records/codec.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
-import { type BlobWritten, newVersion } from './new-version.ts';
+import { type BlobRequest, type LoadedToWrite, loadBlobToWrite, refuse, situation } from './load.ts';
+import { newVersion } from './new-version.ts';
+import { putBlob } from './store-blob.ts';
 
+export type BlobChange = (
+  blob: BlobRecord,
+  tx: Transaction,
+  at: { readonly loaded: LoadedToWrite; readonly nowMs: number },
+) => BlobRecord | Promise<BlobRecord>;
+
+/** `change` may refuse by throwing, and write to `tx` what belongs to the content. */
 export async function changeBlob(
   storage: Storage,
-  request: BlobRequest,
-  change: (blob: BlobRecord) => BlobRecord,
-): Promise<BlobWritten> {
+  request: BlobRequest & { readonly requiredType?: BlobType },
+  change: BlobChange,
+): Promise<BlobRecord> {
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
-    refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: false, requiredType: null }));
-    const record: BlobRecord = { ...change(loaded.blob as BlobRecord), ...newVersion(storage, loaded, nowMs) };
-    tx.put(loaded.keys.blob, encodeJson(record));
-    return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+    const asked = situation(loaded, request, nowMs);
+    const { requiredType = null } = request;
+    refuse(refuseBlobWriteOperation({ ...asked, creates: false, requiredType }));
+    const changed = await change(loaded.blob as BlobRecord, tx, { loaded, nowMs });
+    const record: BlobRecord = { ...changed, ...newVersion(storage, loaded, nowMs) };
+    putBlob(tx, storage, loaded, record);
+    return record;
   });
 }

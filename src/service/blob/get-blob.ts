@@ -3,18 +3,30 @@
 import { refuseBlobReadOperation } from '../../rules/precedence.ts';
 import { resolveRange, type Slice, type ByteRange as WantedRange } from '../../rules/range-header.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
+import { blobKeys } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type BlobRequest, loadCommittedBlob, type RecordReader, refuse, situation, snapshotReader } from './load.ts';
+import {
+  type BlobRequest,
+  type LoadedBlob,
+  loadCommittedBlob,
+  type RecordReader,
+  refuse,
+  situation,
+  snapshotReader,
+} from './load.ts';
 
 export interface BlobRead {
   readonly blob: BlobRecord;
+  readonly kind: 'blob' | 'snapshot' | 'version';
   /** The moment at which the lease is to be reported. */
   readonly nowMs: number;
 }
 
 export async function getBlobProperties(storage: Storage, request: BlobRequest): Promise<BlobRead> {
-  return storage.readers.inSnapshot((snapshot) => loadForRead(storage, snapshotReader(snapshot), request));
+  return storage.readers.inSnapshot((snapshot) =>
+    loadForRead(storage, snapshotReader(snapshot), { ...request, needsContent: false }),
+  );
 }
 
 export interface BlobReadWithBytes extends BlobRead {
@@ -29,7 +41,7 @@ export async function getBlob(
   request: BlobRequest & { range: WantedRange | null },
 ): Promise<BlobReadWithBytes> {
   return storage.readers.inSnapshot(async (snapshot) => {
-    const read = await loadForRead(storage, snapshotReader(snapshot), request);
+    const read = await loadForRead(storage, snapshotReader(snapshot), { ...request, needsContent: true });
     const { lengthBytes, content } = read.blob;
     const slice = request.range === null ? null : resolveRange(request.range, lengthBytes);
     if (slice === 'unsatisfiable') {
@@ -40,9 +52,20 @@ export async function getBlob(
   });
 }
 
-async function loadForRead(storage: Storage, reader: RecordReader, request: BlobRequest): Promise<BlobRead> {
+async function loadForRead(
+  storage: Storage,
+  reader: RecordReader,
+  request: BlobRequest & { needsContent: boolean },
+): Promise<BlobRead> {
   const nowMs = storage.clock.nowMs();
-  const loaded = await loadCommittedBlob(reader, request.name, storage.known);
-  refuse(refuseBlobReadOperation({ ...situation(loaded, request, nowMs), requiredType: null }));
-  return { blob: loaded.blob as BlobRecord, nowMs };
+  const loaded = await loadCommittedBlob(reader, request, { nowMs, known: storage.known });
+  const { needsContent } = request;
+  refuse(refuseBlobReadOperation({ ...situation(loaded, request, nowMs), requiredType: null, needsContent }));
+  return { blob: loaded.blob as BlobRecord, kind: kindOf(request, loaded), nowMs };
+}
+
+/** The current version of a blob may be asked for by its id. */
+function kindOf({ at = null }: BlobRequest, { keys, address }: LoadedBlob): BlobRead['kind'] {
+  if (at === null || Buffer.from(keys.blob).equals(blobKeys(address).blob)) return 'blob';
+  return at.kind;
 }

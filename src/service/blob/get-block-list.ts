@@ -7,7 +7,7 @@ import { layoutKey, stagedBlockIdOf, stagedBlockRange } from '../records/keys.ts
 import { decodeLayout } from '../records/layout.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, loadBlob, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadBlob, loadCommittedBlob, refuse, situation, snapshotReader } from './load.ts';
 
 const STEP_RECORDS = 1_000;
 
@@ -29,7 +29,10 @@ export async function getBlockList(
 ): Promise<BlockList> {
   return storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known });
+    const reader = snapshotReader(snapshot);
+    const at = { nowMs, known: storage.known };
+    const isPast = request.at != null;
+    const loaded = await (isPast ? loadCommittedBlob(reader, request, at) : loadBlob(reader, request.name, at));
     const asked = situation(loaded, request, nowMs);
     refuse(refuseBlobReadOperation({ ...asked, requiredType: 'BlockBlob', acceptsUncommitted: true }));
     return {
@@ -41,7 +44,7 @@ export async function getBlockList(
 }
 
 async function loadCommitted(snapshot: Snapshot, blob: BlobRecord | null): Promise<NamedBlock[]> {
-  if (blob?.content.kind !== 'layout') return [];
+  if (blob?.content.kind !== 'layout' || blob.content.hidesBlocks === true) return [];
   const [entry] = await snapshot.get([layoutKey(blob.content.id)]);
   if (!entry) throw new UnreadableRecord(`the block list ${blob.content.id} has no record`);
   return decodeLayout(entry.value);

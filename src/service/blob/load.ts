@@ -4,17 +4,20 @@ import type { Snapshot } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import type { Conditions } from '../../rules/conditions.ts';
 import type { LeaseId } from '../../rules/lease.ts';
+import type { Moment } from '../../rules/moment.ts';
 import type { BlobState, Refusal } from '../../rules/precedence.ts';
 import type { ApiVersion } from '../../rules/versions.ts';
 import type { Known } from '../known.ts';
 import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { blobKeys, containerKey } from '../records/keys.ts';
+import { type BlobAddress, blobKeys, containerKey, pastKey, servicePropertiesKey } from '../records/keys.ts';
 import type { RangeReader } from '../records/scan.ts';
+import type { ServiceProperties } from '../service-properties.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { endStaging, hasExpired } from './staging.ts';
+import { removeBlob } from './store-blob.ts';
 
 export interface ContainerName {
   readonly account: string;
@@ -25,9 +28,17 @@ export interface BlobName extends ContainerName {
   readonly blob: string;
 }
 
+/** A snapshot or a version of a blob, by its id. */
+export interface BlobAt {
+  readonly kind: 'snapshot' | 'version';
+  readonly moment: Moment;
+}
+
 /** What every operation on a blob is asked with. */
 export interface BlobRequest {
   readonly name: BlobName;
+  /** Null or absent: the blob itself. */
+  readonly at?: BlobAt | null;
   readonly conditions: Conditions;
   readonly leaseId: LeaseId | null;
   readonly version: ApiVersion;
@@ -49,7 +60,9 @@ export async function findContainer(reader: RecordReader, name: ContainerName): 
 }
 
 export interface LoadedBlob {
-  readonly containerExists: boolean;
+  readonly container: ContainerRecord | null;
+  readonly address: BlobAddress;
+  /** Where `blob` stands, or would: the blob itself, or the snapshot or version that was asked for. */
   readonly keys: { readonly blob: Uint8Array; readonly staging: Uint8Array };
   readonly blob: BlobRecord | null;
   readonly staging: StagingRecord | null;
@@ -59,15 +72,12 @@ export interface LoadedBlob {
   readonly state: BlobState | null;
 }
 
-const NOTHING = { blob: null, staging: null, expired: null, state: null } as const;
-
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
 interface Located {
-  readonly containerExists: boolean;
-  readonly keys: LoadedBlob['keys'];
-  /** Of the blob and, if it was asked for, its staging head. */
+  readonly container: ContainerRecord | null;
+  readonly address: BlobAddress;
   readonly values: readonly (Uint8Array | null)[];
 }
 
@@ -75,62 +85,110 @@ interface Located {
 async function locate(
   reader: RecordReader,
   { account, container, blob: name }: BlobName,
-  { known, withStaging }: { known: Known; withStaging: boolean },
+  { known, wanted }: { known: Known; wanted: (address: BlobAddress) => Uint8Array[] },
 ): Promise<Located> {
-  const wanted = ({ blob, staging }: LoadedBlob['keys']): Uint8Array[] => (withStaging ? [blob, staging] : [blob]);
   const guessedId = known.containerId(account, container) ?? NO_CONTAINER_ID;
-  const guessed = blobKeys({ account, containerId: guessedId, name });
+  const guessed = { account, containerId: guessedId, name };
   const isGuess = guessedId !== NO_CONTAINER_ID;
   const [found, ...values] = await reader.getMany([
     containerKey(account, container),
     ...(isGuess ? wanted(guessed) : []),
   ]);
-  const id = found ? decodeJson<ContainerRecord>(found).id : null;
-  if (id === null) return { containerExists: false, keys: guessed, values: [] };
-  if (id === guessedId) return { containerExists: true, keys: guessed, values };
-  known.noteContainerId(account, container, id);
-  const keys = blobKeys({ account, containerId: id, name });
-  return { containerExists: true, keys, values: await reader.getMany(wanted(keys)) };
+  const record = found ? decodeJson<ContainerRecord>(found) : null;
+  if (record === null) return { container: null, address: guessed, values: [] };
+  if (record.id === guessedId) return { container: record, address: guessed, values };
+  known.noteContainerId(account, container, record.id);
+  const address = { account, containerId: record.id, name };
+  return { container: record, address, values: await reader.getMany(wanted(address)) };
 }
 
-/** The blob alone, for reads to which staged blocks are nothing. */
-export async function loadCommittedBlob(reader: RecordReader, name: BlobName, known: Known): Promise<LoadedBlob> {
-  const { containerExists, keys, values } = await locate(reader, name, { known, withStaging: false });
-  const blob = values[0] ? decodeJson<BlobRecord>(values[0]) : null;
-  return { ...NOTHING, containerExists, keys, blob, state: stateOf(blob, null) };
+/** The blob, or the snapshot or version asked for, alone: for reads to which staged blocks are nothing. */
+export async function loadCommittedBlob(
+  reader: RecordReader,
+  { name, at = null }: { name: BlobName; at?: BlobAt | null },
+  { nowMs, known }: { nowMs: number; known: Known },
+): Promise<LoadedBlob> {
+  const wanted = (address: BlobAddress): Uint8Array[] => [
+    ...(at?.kind === 'snapshot' ? [] : [blobKeys(address).blob]),
+    ...(at === null ? [] : [pastKey(address, at.kind, at.moment)]),
+  ];
+  const { container, address, values } = await locate(reader, name, { known, wanted });
+  const keys = blobKeys(address);
+  const [first = null, second = null] = values.map((value) => liveRecord(value, nowMs));
+  const none = { container, address, keys, staging: null, expired: null };
+  const isBase = at === null || (at.kind === 'version' && first?.versionId === at.moment);
+  if (isBase) return { ...none, blob: first, state: stateOf(first, null) };
+  const blob = at.kind === 'snapshot' ? first : second;
+  return {
+    ...none,
+    keys: { ...keys, blob: pastKey(address, at.kind, at.moment) },
+    blob,
+    state: stateOf(blob, null),
+  };
+}
+
+export interface LoadedToWrite extends LoadedBlob {
+  /** For how many days the account keeps what is deleted or overwritten; null: not at all. */
+  readonly retentionDays: number | null;
 }
 
 export async function loadBlob(
   reader: RecordReader,
   name: BlobName,
   { nowMs, known }: { nowMs: number; known: Known },
-): Promise<LoadedBlob> {
-  const { containerExists, keys, values } = await locate(reader, name, { known, withStaging: true });
-  const blob = values[0] ? decodeJson<BlobRecord>(values[0]) : null;
-  const found = values[1] ? decodeJson<StagingRecord>(values[1]) : null;
+): Promise<LoadedToWrite & { readonly ended: BlobRecord | null }> {
+  const wanted = (address: BlobAddress): Uint8Array[] => {
+    const { blob, staging } = blobKeys(address);
+    return [blob, staging, servicePropertiesKey(name.account, 'b')];
+  };
+  const { container, address, values } = await locate(reader, name, { known, wanted });
+  const [blobValue, stagingValue, properties] = values;
+  const blob = liveRecord(blobValue ?? null, nowMs);
+  const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
   const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
   const staging = expired === null ? found : null;
-  return { containerExists, keys, blob, staging, expired, state: stateOf(blob, staging) };
+  return {
+    container,
+    address,
+    keys: blobKeys(address),
+    blob,
+    staging,
+    expired,
+    state: stateOf(blob, staging),
+    retentionDays: retentionDaysOf(properties ? decodeJson<Partial<ServiceProperties>>(properties) : {}),
+    ended: blobValue && blob === null ? decodeJson<BlobRecord>(blobValue) : null,
+  };
 }
 
-/** The same, for an operation that will write. */
+/** The same, for an operation that will write. What has ended by itself is cleared away first. */
 export async function loadBlobToWrite(
   tx: Transaction,
   storage: Storage,
   name: BlobName,
   nowMs: number,
-): Promise<LoadedBlob> {
+): Promise<LoadedToWrite> {
   const loaded = await loadBlob(tx, name, { nowMs, known: storage.known });
   if (loaded.expired !== null) {
     endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.expired });
   }
+  if (loaded.ended !== null) await removeBlob(tx, storage, { ...loaded, blob: loaded.ended }, nowMs);
   return loaded;
 }
 
+/** A deleted state, or a blob whose time has come, is there to nobody who does not ask for such. */
+function liveRecord(value: Uint8Array | null, nowMs: number): BlobRecord | null {
+  const record = value === null ? null : decodeJson<BlobRecord>(value);
+  if (record === null || record.deleted !== undefined) return null;
+  return record.expiresMs !== undefined && record.expiresMs <= nowMs ? null : record;
+}
+
+const retentionDaysOf = ({ deleteRetention }: Partial<ServiceProperties>): number | null =>
+  deleteRetention?.enabled === true ? (deleteRetention.days ?? null) : null;
+
 function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {
   if (blob !== null) {
-    const { type, etag, lastModifiedMs, lease } = blob;
-    return { type, etag, lastModifiedMs, lease, committed: true };
+    const { type, etag, lastModifiedMs, lease, tags, copy, immutability } = blob;
+    return { type, etag, lastModifiedMs, lease, tags, copy, immutability, tier: blob, committed: true };
   }
   if (staging === null) return null;
   return { type: 'BlockBlob', etag: '', lastModifiedMs: 0, lease: staging.lease, committed: false };
@@ -138,7 +196,7 @@ function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobSt
 
 /** The part of every blob rule's question that comes from the request and the records. */
 export const situation = (loaded: LoadedBlob, request: BlobRequest, nowMs: number) => ({
-  containerExists: loaded.containerExists,
+  containerExists: loaded.container !== null,
   blob: loaded.state,
   conditions: request.conditions,
   leaseId: request.leaseId,

@@ -1,30 +1,27 @@
-/** Put Blob: a whole new version of a block blob, published in one step. */
+/** Put Blob: a whole new state of a block blob, or an empty append or page blob, published in one step. */
 import { transact } from '../../engine/transact.ts';
-import type { Metadata } from '../../rules/names.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
-import type { AccessTier, BlobHeaders, BlobRecord } from '../records/blob-record.ts';
-import { encodeJson } from '../records/codec.ts';
+import { createPages } from '../extents/pages-seam.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import {
   type BlobRequest,
-  type LoadedBlob,
+  type LoadedToWrite,
   loadBlob,
   loadBlobToWrite,
   refuse,
   situation,
   snapshotReader,
 } from './load.ts';
-import { type BlobWritten, newVersion, tierOf } from './new-version.ts';
+import { type BlobWritten, type NewBlob, newBlobFields, newVersion, written as writtenAs } from './new-version.ts';
 import { endStaging } from './staging.ts';
+import { replaceBlob, replacing } from './store-blob.ts';
 import { type Body, takeBody } from './take-body.ts';
 
-export interface PutBlobRequest extends BlobRequest {
+export interface PutBlobRequest extends BlobRequest, NewBlob {
   readonly body: Body;
-  readonly headers: BlobHeaders;
-  readonly metadata: Metadata;
-  readonly tier: AccessTier | null;
   /** False for a token that may only create. */
   readonly mayOverwrite: boolean;
 }
@@ -39,7 +36,7 @@ export async function putBlob(
     transact(storage.engine, async (tx) => {
       const nowMs = storage.clock.nowMs();
       const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
-      refusePut(loaded, request, nowMs);
+      refusePut(storage, loaded, request, nowMs);
       const { blob, staging, keys } = loaded;
 
       const record: BlobRecord = {
@@ -47,29 +44,63 @@ export async function putBlob(
         ...newVersion(storage, loaded, nowMs),
         lengthBytes: request.body.lengthBytes,
         content: contentOf(extent),
+        ...newBlobFields(request, blob, nowMs),
         headers: { contentMd5: (md5 as Buffer).toString('base64'), ...request.headers },
-        metadata: request.metadata,
-        ...tierOf(request.tier, blob),
       };
       if (extent !== null) storage.extents.publish(tx, extent);
-      if (blob !== null) storage.extents.drop(tx, blob.content);
       if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
-      tx.put(keys.blob, encodeJson(record));
-      return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+      return writtenAs(await replaceBlob(tx, storage, loaded, { record, nowMs }));
     }),
   );
   return { ...written, md5: md5 as Buffer, crc64: crc64 as Buffer };
+}
+
+export interface PutEmptyBlobRequest extends BlobRequest, NewBlob {
+  readonly type: 'AppendBlob' | 'PageBlob';
+  /** Of a page blob. */
+  readonly lengthBytes: number;
+  readonly sequenceNumber: string;
+  readonly mayOverwrite: boolean;
+}
+
+/** An append blob without blocks, or a page blob without pages. */
+export async function putEmptyBlob(storage: Storage, request: PutEmptyBlobRequest): Promise<BlobWritten> {
+  const { type, lengthBytes, sequenceNumber } = request;
+  return transact(storage.engine, async (tx) => {
+    const nowMs = storage.clock.nowMs();
+    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
+    refusePut(storage, loaded, request, nowMs);
+    const { blob, staging, keys } = loaded;
+    const record: BlobRecord = {
+      type,
+      ...newVersion(storage, loaded, nowMs),
+      lengthBytes,
+      content: type === 'PageBlob' ? createPages(tx, storage.ids) : { kind: 'appended', lists: [], blockCount: 0 },
+      ...newBlobFields(request, blob, nowMs),
+      ...(type === 'PageBlob' ? { sequenceNumber } : {}),
+    };
+    if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
+    return writtenAs(await replaceBlob(tx, storage, loaded, { record, nowMs }));
+  });
 }
 
 /** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
 async function refuseEarly(storage: Storage, request: PutBlobRequest): Promise<void> {
   await storage.readers.inSnapshot(async (snapshot) => {
     const nowMs = storage.clock.nowMs();
-    refusePut(await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known }), request, nowMs);
+    const loaded = await loadBlob(snapshotReader(snapshot), request.name, { nowMs, known: storage.known });
+    refusePut(storage, loaded, request, nowMs);
   });
 }
 
-function refusePut(loaded: LoadedBlob, request: PutBlobRequest, nowMs: number): void {
-  refuse(refuseBlobWriteOperation({ ...situation(loaded, request, nowMs), creates: true, requiredType: null }));
+/** Whoever may put a blob in another's place may make it of another type. */
+export function refusePut(
+  storage: Storage,
+  loaded: LoadedToWrite,
+  request: BlobRequest & { readonly mayOverwrite: boolean },
+  nowMs: number,
+): void {
+  const asked = situation(loaded, request, nowMs);
+  refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: null, effect: replacing(storage, loaded) }));
   if (loaded.blob !== null && !request.mayOverwrite) throw new StorageError('UnauthorizedBlobOverwrite');
 }

@@ -2,33 +2,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { type BlockListEntry, blockIdLengthBytes, resolveBlockList } from '../../rules/block-list.ts';
-import type { Metadata } from '../../rules/names.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
-import type {
-  AccessTier,
-  BlobContent,
-  BlobHeaders,
-  BlobRecord,
-  StagedBlock,
-  StagingRecord,
-} from '../records/blob-record.ts';
-import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
+import type { BlobContent, BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
+import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { layoutKey, stagedBlockKey } from '../records/keys.ts';
 import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
-import { type BlobWritten, newVersion, tierOf } from './new-version.ts';
+import { type BlobWritten, type NewBlob, newBlobFields, newVersion, written } from './new-version.ts';
 import { endStaging } from './staging.ts';
+import { replaceBlob, replacing } from './store-blob.ts';
 
 /** Blocks looked up per turn of the event loop. */
 const LOOK_UP_STEP = 1_000;
 
-export interface PutBlockListRequest extends BlobRequest {
+export interface PutBlockListRequest extends BlobRequest, NewBlob {
   readonly entries: readonly BlockListEntry[];
-  readonly headers: BlobHeaders;
-  readonly metadata: Metadata;
-  readonly tier: AccessTier | null;
 }
 
 export async function putBlockList(storage: Storage, request: PutBlockListRequest): Promise<BlobWritten> {
@@ -36,7 +26,14 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     const asked = situation(loaded, request, nowMs);
-    refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob' }));
+    refuse(
+      refuseBlobWriteOperation({
+        ...asked,
+        creates: true,
+        requiredType: 'BlockBlob',
+        effect: replacing(storage, loaded),
+      }),
+    );
     const { blob, staging, keys } = loaded;
 
     const resolved = resolveBlockList(request.entries, {
@@ -52,15 +49,11 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
       ...newVersion(storage, loaded, nowMs),
       lengthBytes: blocks.reduce((sum, block) => sum + block.lengthBytes, 0),
       content,
-      headers: request.headers,
-      metadata: request.metadata,
-      ...tierOf(request.tier, blob),
+      ...newBlobFields(request, blob, nowMs),
     };
     const keeping = content.kind === 'layout' ? content.id : null;
-    if (blob !== null) storage.extents.drop(tx, blob.content, keeping);
     if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging, keeping });
-    tx.put(keys.blob, encodeJson(record));
-    return { etag: record.etag, lastModifiedMs: record.lastModifiedMs };
+    return written(await replaceBlob(tx, storage, loaded, { record, keeping, nowMs }));
   });
 }
 
@@ -73,7 +66,7 @@ function storeLayout(tx: Transaction, storage: Storage, blocks: readonly LayoutB
 }
 
 async function loadCommitted(tx: Transaction, content: BlobContent | null): Promise<Map<string, LayoutBlock>> {
-  if (content?.kind !== 'layout') return new Map();
+  if (content?.kind !== 'layout' || content.hidesBlocks === true) return new Map();
   const value = await tx.get(layoutKey(content.id));
   if (value === null) throw new UnreadableRecord(`the block list ${content.id} has no record`);
   return new Map(decodeLayout(value).map((block) => [block.blockId, block]));

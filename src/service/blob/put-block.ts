@@ -82,14 +82,14 @@ async function refuseEarly(storage: Storage, request: PutBlockRequest & BlobRequ
 
 function refusePutBlock(loaded: LoadedBlob, request: PutBlockRequest & BlobRequest, nowMs: number): void {
   const asked = situation(loaded, request, nowMs);
-  refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob' }));
+  refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob', effect: 'stages' }));
   const code = refuseBlockId(request.blockId, idLengthSoFar(loaded));
   if (code !== null) throw new StorageError(code);
 }
 
 function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
   if (staging !== null) return staging.blockIdBytes;
-  return blob?.content.kind === 'layout' ? blob.content.blockIdBytes : null;
+  return blob?.content.kind === 'layout' && blob.content.hidesBlocks !== true ? blob.content.blockIdBytes : null;
 }
 
 function newStaging(storage: Storage, blockId: string, nowMs: number): StagingRecord {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { blobRequest, blockIdOf, TestStore } from '../../../test/harness/store.ts';
 import { checkStore } from '../check.ts';
+import { doWhatIsDue } from './do-what-is-due.ts';
 import { getBlockList } from './get-block-list.ts';
-import { expireStaging, STAGING_LIFE_MS } from './staging.ts';
+import { STAGING_LIFE_MS } from './staging.ts';
 
 const LIFE_SECONDS = STAGING_LIFE_MS / 1000;
 const large = Buffer.alloc(20 * 1024, 'block');
@@ -30,10 +31,10 @@ const extentCount = async (): Promise<number> => {
 test('staged blocks that nobody commits are gone a week after the last of them, and not before', async () => {
   await stage('b', 1);
   store.clock.advance({ seconds: LIFE_SECONDS - 1 });
-  assert.equal(await expireStaging(store.storage), 0);
+  assert.equal(await doWhatIsDue(store.storage), 0);
   assert.equal(await stagedCount('b'), 1);
   store.clock.advance({ seconds: 1 });
-  assert.equal(await expireStaging(store.storage), 1);
+  assert.equal(await doWhatIsDue(store.storage), 1);
   await assert.rejects(stagedCount('b'), { code: 'BlobNotFound' });
   assert.equal(await extentCount(), 0);
   assert.deepEqual(
@@ -47,12 +48,12 @@ test('each block that is staged gives all of them another week', async () => {
   store.clock.advance({ seconds: LIFE_SECONDS - 10 });
   await stage('b', 2);
   store.clock.advance({ seconds: 10 });
-  assert.equal(await expireStaging(store.storage), 0);
+  assert.equal(await doWhatIsDue(store.storage), 0);
   assert.equal(await stagedCount('b'), 2);
   store.clock.advance({ seconds: LIFE_SECONDS - 11 });
-  assert.equal(await expireStaging(store.storage), 0);
+  assert.equal(await doWhatIsDue(store.storage), 0);
   store.clock.advance({ seconds: 1 });
-  assert.equal(await expireStaging(store.storage), 1);
+  assert.equal(await doWhatIsDue(store.storage), 1);
   assert.equal(await extentCount(), 0);
 });
 
@@ -61,7 +62,7 @@ test('what was committed stays, though blocks that were staged for it expire', a
   await commit('b', 1);
   await stage('b', 2);
   store.clock.advance({ seconds: LIFE_SECONDS });
-  assert.equal(await expireStaging(store.storage), 1);
+  assert.equal(await doWhatIsDue(store.storage), 1);
   assert.deepEqual(await store.read('box', 'b'), large);
   assert.equal(await stagedCount('b'), 0);
   assert.equal(await extentCount(), 1);
@@ -73,7 +74,7 @@ test('blocks staged after a commit have a week of their own', async () => {
   store.clock.advance({ seconds: LIFE_SECONDS - 1 });
   await stage('b', 2);
   store.clock.advance({ seconds: 1 });
-  assert.equal(await expireStaging(store.storage), 0);
+  assert.equal(await doWhatIsDue(store.storage), 0);
   assert.equal(await stagedCount('b'), 1);
 });
 
@@ -81,8 +82,8 @@ test('nothing expires twice, nor in a container that is gone', async () => {
   await stage('b', 1);
   await store.deleteContainer('box');
   store.clock.advance({ seconds: LIFE_SECONDS });
-  await expireStaging(store.storage);
-  assert.equal(await expireStaging(store.storage), 0);
+  await doWhatIsDue(store.storage);
+  assert.equal(await doWhatIsDue(store.storage), 0);
   assert.equal(await extentCount(), 0);
   assert.deepEqual(await store.records(), []);
 });

@@ -8,19 +8,16 @@ import { type Transaction, transact } from '../../engine/transact.ts';
 import type { Extents } from '../extents/extents.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
-import { expiryKey, expiryRange, stagedBlockRange } from '../records/keys.ts';
-import { freshSnapshots, type RangeReader, scanSteps } from '../records/scan.ts';
+import { expiryKey, stagedBlockRange } from '../records/keys.ts';
+import { type RangeReader, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
+import type { DueRecord } from './due.ts';
 
 export const STAGING_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
 
 const STEP_RECORDS = 1_000;
 
-/** Names the staging head to look at, and the staging it held. */
-interface ExpiryRecord {
-  readonly headKey: string;
-  readonly stagingId: string;
-}
+type StagingDue = Extract<DueRecord, { stagingId: string }>;
 
 export function beginStaging(tx: Transaction, headKey: Uint8Array, staging: StagingRecord): void {
   tx.put(headKey, encodeJson(staging));
@@ -53,23 +50,12 @@ export async function hasExpired(reader: RangeReader, staging: StagingRecord, no
   return nowMs >= (await newestBlockMs(reader, staging)) + STAGING_LIFE_MS;
 }
 
-function putExpiry(tx: Transaction, record: ExpiryRecord, lastStagedMs: number): void {
+function putExpiry(tx: Transaction, record: StagingDue, lastStagedMs: number): void {
   tx.put(expiryKey(lastStagedMs + STAGING_LIFE_MS, record.stagingId), encodeJson(record));
 }
 
-/** Discards what is due now; returns how many stagings went. */
-export async function expireStaging(storage: Storage): Promise<number> {
-  let count = 0;
-  const due = expiryRange(storage.clock.nowMs());
-  for await (const entries of scanSteps(freshSnapshots(storage.engine), due, STEP_RECORDS)) {
-    for (const { key, value } of entries) {
-      if (await expireOne(storage, key, decodeJson<ExpiryRecord>(value))) count++;
-    }
-  }
-  return count;
-}
-
-async function expireOne(storage: Storage, key: Uint8Array, record: ExpiryRecord): Promise<boolean> {
+/** Looks at a staging whose week seems to be over; whether it went. */
+export async function expireStaging(storage: Storage, key: Uint8Array, record: StagingDue): Promise<boolean> {
   const headKey = Buffer.from(record.headKey, 'base64');
   return transact(storage.engine, async (tx) => {
     tx.delete(key);

@@ -7,11 +7,13 @@ import type { Id, IdSource } from '../../base/ids.ts';
 import type { ContentStore, Placement } from '../../content/content.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
-import type { BlobContent } from '../records/blob-record.ts';
+import type { BlobContent, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { type ExtentRef, encodeInline } from '../records/extent-record.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
 import { extentKey, garbageKey } from '../records/keys.ts';
+import { dropPages, freezePages } from './pages-seam.ts';
+import { release, share } from './references.ts';
 
 /** Up to here a body rides in the engine's commit (measured: docs/decisions/0003-content.md). */
 export const INLINE_BYTES_MAX = 8 * 1024;
@@ -22,6 +24,9 @@ export type StagedExtent = {
   /** Where it is, while nothing names it: here, or already in the content store. */
   readonly body: { readonly bytes: Uint8Array } | { readonly placement: Placement; readonly begunMs: number };
 };
+
+/** The part of a blob's record that says what it holds. */
+export type Held = Pick<BlobRecord, 'content' | 'isShared'>;
 
 export class Extents {
   readonly #content: ContentStore;
@@ -92,37 +97,79 @@ export class Extents {
     if ('placement' in extent.body) await this.#content.free(extent.body.placement, extent.lengthBytes);
   }
 
-  /** Lets go of what a blob held. `keeping` is the layout that took over some of its extents. */
-  drop(tx: Transaction, content: BlobContent, keeping: Id | null = null): void {
+  /**
+   * Lets go of what a record held; what others hold too lives on with them. `keeping` is the layout that took over some
+   * of its extents.
+   */
+  async drop(tx: Transaction, held: Held, keeping: Id | null = null): Promise<void> {
+    const { content, isShared = false } = held;
+    if (content.kind === 'empty') return;
+    if (content.kind === 'pages') {
+      dropPages(tx, this, content);
+      return;
+    }
+    const ids = content.kind === 'appended' ? content.lists.map((list) => list.id) : [content.id];
+    const gone = isShared ? await release(tx, ids) : ids;
+    if (gone.length === 0) this.keepBeside(tx, held, keeping);
+    for (const id of gone) this.#dropContent(tx, { content, id, keeping, mayShare: isShared });
+  }
+
+  #dropContent(
+    tx: Transaction,
+    { content, id, keeping, mayShare }: { content: BlobContent; id: Id; keeping: Id | null; mayShare: boolean },
+  ): void {
     switch (content.kind) {
-      case 'empty':
-        return;
       case 'inline':
         // Nobody can be reading it later than in the snapshot that still has it.
-        tx.delete(extentKey({ id: content.id, inline: true }));
+        tx.delete(extentKey({ id, inline: true }));
         return;
       case 'extent':
-        this.dropExtent(tx, { id: content.id, inline: false });
+        this.dropExtent(tx, { id, inline: false });
         return;
       case 'layout':
-        this.#discardLater(tx, { kind: 'layout', id: content.id, keeping });
+        this.discardLater(tx, { kind: 'layout', id, keeping, ...(mayShare ? { mayShare: true } : {}) });
+        return;
+      case 'appended':
+        this.discardLater(tx, { kind: 'list', id });
         return;
     }
   }
 
+  /**
+   * The record's content lives on beside the layout that took over some of its extents, if there is one: those have two
+   * owners from now on. The result belongs into the record.
+   */
+  keepBeside(tx: Transaction, { content }: Held, keeping: Id | null): { isShared?: true } {
+    if (keeping === null || content.kind !== 'layout') return {};
+    this.discardLater(tx, { kind: 'share', id: keeping, with: content.id, done: 0 });
+    return { isShared: true };
+  }
+
+  /** Gives a second holder the same content: no byte is copied. `own` replaces what the first one held. */
+  async share(tx: Transaction, { content }: Held): Promise<{ own: Held; other: Held }> {
+    if (content.kind === 'empty') return { own: { content }, other: { content } };
+    if (content.kind === 'pages') {
+      const { current, frozen } = freezePages(tx, content);
+      return { own: { content: current }, other: { content: frozen } };
+    }
+    await share(tx, content.kind === 'appended' ? content.lists.map((list) => list.id) : [content.id]);
+    const other: BlobContent = content.kind === 'appended' ? { ...content, isBorrowed: true } : content;
+    return { own: { content, isShared: true }, other: { content: other, isShared: true } };
+  }
+
   dropStaging(tx: Transaction, stagingId: Id, keeping: Id | null = null): void {
-    this.#discardLater(tx, { kind: 'staging', id: stagingId, keeping });
+    this.discardLater(tx, { kind: 'staging', id: stagingId, keeping });
   }
 
   dropExtent(tx: Transaction, extent: ExtentRef): void {
-    this.#discardLater(tx, { kind: 'extent', extent });
+    this.discardLater(tx, { kind: 'extent', extent });
   }
 
   dropContainer(tx: Transaction, account: string, containerId: Id): void {
-    this.#discardLater(tx, { kind: 'container', account, id: containerId });
+    this.discardLater(tx, { kind: 'container', account, id: containerId });
   }
 
-  #discardLater(tx: Transaction, garbage: GarbageRecord): void {
+  discardLater(tx: Transaction, garbage: GarbageRecord): void {
     tx.put(garbageKey(this.#ids.next()), encodeJson(garbage));
     this.#onGarbage();
   }

@@ -11,6 +11,8 @@ import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { decodeInline, type ExtentRef, type PlacedRecord } from '../records/extent-record.ts';
 import { extentKey, layoutKey } from '../records/keys.ts';
 import { type LayoutPiece, layoutPieces } from '../records/layout.ts';
+import { freshSnapshots } from '../records/scan.ts';
+import { appendedPieces } from './appended.ts';
 
 /** How many extents of a block list are looked up at a time. */
 const WINDOW_PIECES = 64;
@@ -48,14 +50,33 @@ export class Readers {
     range: ByteRange,
   ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
     if (content.kind === 'empty' || range.lengthBytes === 0) return new Uint8Array(0);
-    if (content.kind === 'layout') {
-      const layout = await loadValue(snapshot, layoutKey(content.id));
-      return new PinnedBytes(this.#pin(content.id), this.#readLayout(layoutPieces(layout, range)));
+    switch (content.kind) {
+      case 'inline':
+      case 'extent':
+        return this.#openExtent(snapshot, { id: content.id, inline: content.kind === 'inline' }, range);
+      case 'layout': {
+        const layout = await loadValue(snapshot, layoutKey(content.id));
+        const windows = inWindows(layoutPieces(layout, range));
+        return new PinnedBytes([this.#pin(content.id)], this.#readPieces(windows));
+      }
+      case 'appended': {
+        const pins = content.lists.map(({ id }) => this.#pin(id));
+        const windows = appendedPieces(freshSnapshots(this.#engine), content, range);
+        return new PinnedBytes(pins, this.#readPieces(windows));
+      }
+      case 'pages':
+        throw new Error('pages are to come');
     }
-    const ref = { id: content.id, inline: content.kind === 'inline' };
+  }
+
+  async #openExtent(
+    snapshot: Snapshot,
+    ref: ExtentRef,
+    range: ByteRange,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
     const value = await loadValue(snapshot, extentKey(ref));
     if (ref.inline) return slice(decodeInline(value), range);
-    return new PinnedBytes(this.#pin(content.id), this.#readPlaced({ extent: ref, ...range }, decodeJson(value)));
+    return new PinnedBytes([this.#pin(ref.id)], this.#readPlaced({ extent: ref, ...range }, decodeJson(value)));
   }
 
   isPinned(id: Id): boolean {
@@ -81,15 +102,17 @@ export class Readers {
     };
   }
 
-  async *#readLayout(pieces: Generator<LayoutPiece>): AsyncGenerator<Uint8Array> {
-    for (let window = take(pieces, WINDOW_PIECES); window.length > 0; window = take(pieces, WINDOW_PIECES)) {
+  async *#readPieces(windows: AsyncIterable<LayoutPiece[]> | Iterable<LayoutPiece[]>): AsyncGenerator<Uint8Array> {
+    for await (const window of windows) {
       const values = await this.#lookUp(window.map((piece) => piece.extent));
-      for (const [index, piece] of window.entries()) {
-        const value = values[index] as Uint8Array;
-        if (piece.extent.inline) yield slice(decodeInline(value), piece);
-        else yield* this.#readPlaced(piece, decodeJson(value));
-      }
+      for (const [index, piece] of window.entries()) yield* this.#readPiece(piece, values[index] as Uint8Array);
     }
+  }
+
+  /** `row`: of the registry. */
+  async *#readPiece(piece: LayoutPiece, row: Uint8Array): AsyncGenerator<Uint8Array> {
+    if (piece.extent.inline) yield slice(decodeInline(row), piece);
+    else yield* this.#readPlaced(piece, decodeJson(row));
   }
 
   /** The sweeper may have moved the extent since it was looked up; its row then says where to. */
@@ -128,11 +151,11 @@ export class Readers {
 
 /** A stream that lets its pin go when it is read to the end, fails, or is given up, even before its first piece. */
 class PinnedBytes implements AsyncIterableIterator<Uint8Array> {
-  #unpin: (() => void) | null;
+  #unpins: readonly (() => void)[];
   readonly #bytes: AsyncGenerator<Uint8Array>;
 
-  constructor(unpin: () => void, bytes: AsyncGenerator<Uint8Array>) {
-    this.#unpin = unpin;
+  constructor(unpins: readonly (() => void)[], bytes: AsyncGenerator<Uint8Array>) {
+    this.#unpins = unpins;
     this.#bytes = bytes;
   }
 
@@ -161,8 +184,8 @@ class PinnedBytes implements AsyncIterableIterator<Uint8Array> {
   }
 
   #release(): void {
-    this.#unpin?.();
-    this.#unpin = null;
+    for (const unpin of this.#unpins) unpin();
+    this.#unpins = [];
   }
 }
 
@@ -185,14 +208,15 @@ async function loadValue(snapshot: Snapshot, key: Uint8Array): Promise<Uint8Arra
   return entry.value;
 }
 
-function take<T>(source: Generator<T>, count: number): T[] {
-  const taken: T[] = [];
-  while (taken.length < count) {
-    const next = source.next();
-    if (next.done === true) break;
-    taken.push(next.value);
+function* inWindows(pieces: Iterable<LayoutPiece>): Generator<LayoutPiece[]> {
+  let window: LayoutPiece[] = [];
+  for (const piece of pieces) {
+    window.push(piece);
+    if (window.length < WINDOW_PIECES) continue;
+    yield window;
+    window = [];
   }
-  return taken;
+  if (window.length > 0) yield window;
 }
 
 const slice = (bytes: Uint8Array, range: ByteRange): Uint8Array =>

@@ -11,7 +11,8 @@ import { openMemoryContent } from '../../content/memory/memory-content.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
-import { expireStaging, STAGING_LIFE_MS } from '../blob/staging.ts';
+import { doWhatIsDue } from '../blob/do-what-is-due.ts';
+import { STAGING_LIFE_MS } from '../blob/staging.ts';
 import { checkStore } from '../check.ts';
 
 const KIB = 1024;
@@ -294,7 +295,7 @@ describe('a deleted container', () => {
     await assertSwept(store, { extents: 0 });
     assert.deepEqual([...new Set(await tablesOf(store))], ['C', 'E']);
     store.clock.advance({ seconds: STAGING_LIFE_MS / 1000 });
-    await expireStaging(store.storage);
+    await doWhatIsDue(store.storage);
     assert.deepEqual(await tablesOf(store), ['C']);
     await store.close();
   });

@@ -11,17 +11,29 @@
 import type { Id } from '../../base/ids.ts';
 import { type ContentStore, ExtentMissing, type PlacedExtent } from '../../content/content.ts';
 import type { Engine, Entry, KeyRange } from '../../engine/engine.ts';
-import { transact } from '../../engine/transact.ts';
+import { type Transaction, transact } from '../../engine/transact.ts';
+import { indexTags } from '../blob/tag-index.ts';
 import type { Census, Pins } from '../nodes/census.ts';
 import { type Nodes, SWEEP } from '../nodes/nodes.ts';
-import type { BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
+import type { AppendedBlock, BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
 import type { ExtentRef, PlacedRecord } from '../records/extent-record.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
-import { blobRange, extentKey, layoutKey, parseBlobKey, stagedBlockRange, tableRange } from '../records/keys.ts';
+import {
+  appendedListRange,
+  blobRange,
+  extentKey,
+  layoutKey,
+  type ParsedBlobKey,
+  parseBlobKey,
+  stagedBlockRange,
+  tableRange,
+} from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Extents } from './extents.ts';
+import { sweepCut, sweepEpoch } from './pages-seam.ts';
+import { release, share } from './references.ts';
 
 /** Records handled per step, so that no step keeps the event loop or a commit busy for long. */
 const STEP_RECORDS = 256;
@@ -120,8 +132,9 @@ export class Sweeper {
   }
 
   /**
-   * What to sweep in one go, and the layouts by which garbage is told from what lives on: they go only after it. Both
-   * from one snapshot: garbage that is added meanwhile may need layouts not counted here, and waits for the next.
+   * What to sweep in one go, and the layouts that other garbage still needs (by which it is told from what lives on, or
+   * whose extents are still to be counted): they go only after it. Both from one snapshot: garbage that is added
+   * meanwhile may need layouts not counted here, and waits for the next.
    */
   async #gatherGarbage(): Promise<{ rows: Row[]; needed: Map<Id, number> }> {
     const needed = new Map<Id, number>();
@@ -132,8 +145,7 @@ export class Sweeper {
         const read = step.map((entry): Row => ({ entry, garbage: garbageIn(entry) }));
         if (rows.length < GATHERED_RECORDS_MAX) rows.push(...read);
         for (const { garbage } of read) {
-          const keeping = keptBy(garbage);
-          if (keeping !== null) needed.set(keeping, (needed.get(keeping) ?? 0) + 1);
+          for (const id of neededBy(garbage)) needed.set(id, (needed.get(id) ?? 0) + 1);
         }
       }
     } finally {
@@ -150,9 +162,8 @@ export class Sweeper {
     try {
       if (garbage instanceof Error) throw garbage;
       if (mustWait(garbage, { needed, pins })) return false;
-      await this.#sweepOne(entry, garbage);
-      const keeping = keptBy(garbage);
-      if (keeping !== null) letGo(needed, keeping);
+      if (!(await this.#sweepOne(entry, garbage))) return false;
+      for (const id of neededBy(garbage)) letGo(needed, id);
       return true;
     } catch (error) {
       if (!(error instanceof UnreadableRecord && (await this.#isGone(entry)))) this.#onError(error);
@@ -167,20 +178,35 @@ export class Sweeper {
     return found === null;
   }
 
-  async #sweepOne(entry: Entry, garbage: GarbageRecord): Promise<void> {
+  /** Whether it is done with; false: to be looked at again later. */
+  async #sweepOne(entry: Entry, garbage: GarbageRecord): Promise<boolean> {
     switch (garbage.kind) {
       case 'extent':
         await this.#freeExtents([garbage.extent], [entry.key]);
-        return;
+        return true;
       case 'layout':
-        await this.#sweepLayout(entry, garbage);
-        return;
+        await (garbage.mayShare === true ? this.#releaseLayout(entry, garbage) : this.#sweepLayout(entry, garbage));
+        return true;
+      case 'share':
+        await this.#countShared(entry, garbage);
+        return true;
+      case 'list':
+        await this.#sweepList(entry, garbage);
+        return true;
       case 'staging':
         await this.#sweepStaging(entry, garbage);
-        return;
+        return true;
       case 'container':
         await this.#sweepContainer(entry, garbage);
-        return;
+        return true;
+      case 'epoch':
+        return sweepEpoch(
+          { engine: this.#engine, extents: this.#extents, isClosed: () => this.#closed },
+          entry,
+          garbage,
+        );
+      case 'cut':
+        return sweepCut({ engine: this.#engine, extents: this.#extents, isClosed: () => this.#closed }, entry, garbage);
     }
   }
 
@@ -191,6 +217,65 @@ export class Sweeper {
       await this.#freeExtents(dropped.slice(at, at + STEP_RECORDS));
     }
     await this.#deleteKeys([layoutKey(garbage.id), entry.key]);
+  }
+
+  /** A layout whose extents may have other owners: each step counts them down and notes how far it has come. */
+  async #releaseLayout(entry: Entry, garbage: GarbageRecord & { kind: 'layout' }): Promise<void> {
+    const kept = await this.#extentsOf(garbage.keeping);
+    const dropped = [...(await this.#extentsOf(garbage.id)).values()].filter((extent) => !kept.has(extent.id));
+    await this.#inSteps(entry, { items: dropped, alsoDelete: [layoutKey(garbage.id)] }, async (tx, extents) => {
+      const gone = new Set(
+        await release(
+          tx,
+          extents.map((extent) => extent.id),
+        ),
+      );
+      for (const extent of extents) if (gone.has(extent.id)) this.#extents.dropExtent(tx, extent);
+    });
+  }
+
+  /** Two layouts that both live name these extents: one more owner each. */
+  async #countShared(entry: Entry, garbage: GarbageRecord & { kind: 'share' }): Promise<void> {
+    const older = await this.#extentsOf(garbage.with);
+    const common = [...(await this.#extentsOf(garbage.id)).values()].filter((extent) => older.has(extent.id));
+    await this.#inSteps(entry, { items: common, alsoDelete: [] }, (tx, extents) =>
+      share(
+        tx,
+        extents.map((extent) => extent.id),
+      ),
+    );
+  }
+
+  /** Each step and the note of it are one commit, so that a step is done once, whatever happens. */
+  async #inSteps(
+    entry: Entry,
+    { items, alsoDelete }: { items: readonly ExtentRef[]; alsoDelete: readonly Uint8Array[] },
+    step: (tx: Transaction, items: readonly ExtentRef[]) => Promise<void>,
+  ): Promise<void> {
+    for (let isDone = false; !isDone && !this.#closed; ) {
+      isDone = await transact(this.#engine, async (tx) => {
+        const value = await tx.get(entry.key);
+        if (value === null) return true;
+        const garbage = decodeJson<GarbageRecord & { done?: number }>(value);
+        const from = garbage.done ?? 0;
+        const to = Math.min(from + STEP_RECORDS, items.length);
+        await step(tx, items.slice(from, to));
+        if (to < items.length) tx.put(entry.key, encodeJson({ ...garbage, done: to }));
+        else for (const key of [entry.key, ...alsoDelete]) tx.delete(key);
+        return to === items.length;
+      });
+    }
+  }
+
+  async #sweepList(entry: Entry, garbage: GarbageRecord & { kind: 'list' }): Promise<void> {
+    for await (const rows of this.#steps(appendedListRange(garbage.id))) {
+      await this.#freeExtents(
+        rows.map((row) => decodeJson<AppendedBlock>(row.value).extent),
+        rows.map((row) => row.key),
+      );
+    }
+    if (this.#closed) return;
+    await this.#deleteKeys([entry.key]);
   }
 
   async #sweepStaging(entry: Entry, garbage: GarbageRecord & { kind: 'staging' }): Promise<void> {
@@ -216,14 +301,23 @@ export class Sweeper {
         for (const [index, value] of (await tx.getMany(keys)).entries()) {
           const key = keys[index] as Uint8Array;
           if (value === null) continue;
-          if (parseBlobKey(key).kind === 'blob') this.#extents.drop(tx, decodeJson<BlobRecord>(value).content);
-          else this.#extents.dropStaging(tx, decodeJson<StagingRecord>(value).id);
+          await this.#dropRecord(tx, parseBlobKey(key), value);
           tx.delete(key);
         }
       });
     }
     if (this.#closed) return;
     await this.#deleteKeys([entry.key]);
+  }
+
+  async #dropRecord(tx: Transaction, key: ParsedBlobKey, value: Uint8Array): Promise<void> {
+    if (key.kind === 'staging') {
+      this.#extents.dropStaging(tx, decodeJson<StagingRecord>(value).id);
+      return;
+    }
+    const record = decodeJson<BlobRecord>(value);
+    if (key.kind === 'blob') indexTags(tx, key, { before: record.tags, after: undefined });
+    await this.#extents.drop(tx, record);
   }
 
   /** Frees the bytes, then removes the rows of these extents, and `alsoDelete` with them. */
@@ -291,6 +385,7 @@ export class Sweeper {
 function mustWait(garbage: GarbageRecord, { needed, pins }: { needed: ReadonlyMap<Id, number>; pins: Pins }): boolean {
   if (garbage.kind === 'extent') return pins.has(garbage.extent.id);
   if (garbage.kind === 'layout') return pins.has(garbage.id) || needed.has(garbage.id);
+  if (garbage.kind === 'list') return pins.has(garbage.id);
   return false;
 }
 
@@ -318,8 +413,12 @@ function garbageIn(entry: Entry): GarbageRecord | Error {
   }
 }
 
-/** The layout by which this garbage is told from what lives on. */
-const keptBy = (garbage: GarbageRecord | Error): Id | null => ('keeping' in garbage ? garbage.keeping : null);
+/** Layouts that must stay until this garbage is swept. */
+function neededBy(garbage: GarbageRecord | Error): readonly Id[] {
+  if (garbage instanceof Error) return [];
+  if (garbage.kind === 'share') return [garbage.id, garbage.with];
+  return 'keeping' in garbage && garbage.keeping !== null ? [garbage.keeping] : [];
+}
 
 function letGo(needed: Map<Id, number>, id: Id): void {
   const count = needed.get(id) as number;

@@ -287,8 +287,9 @@ class Simulation {
   async #lookUp({ store }: Node, blob: string): Promise<Uint8Array | AsyncIterable<Uint8Array> | null> {
     const { readers } = store.storage;
     return readers.inSnapshot(async (snapshot) => {
-      const { name } = blobRequest('box', blob);
-      const loaded = await loadCommittedBlob(snapshotReader(snapshot), name, store.storage.known);
+      const { clock, known } = store.storage;
+      const at = { nowMs: clock.nowMs(), known };
+      const loaded = await loadCommittedBlob(snapshotReader(snapshot), blobRequest('box', blob), at);
       await this.#turns(this.#random.chance(0.3) ? 1_000 : 2);
       if (loaded.blob === null) return null;
       const { content, lengthBytes } = loaded.blob;

@@ -2,6 +2,7 @@ import type { Id } from '../../base/ids.ts';
 import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
+import type { Deleted } from '../../rules/retention.ts';
 
 /** A container. Its blobs are keyed by `id`, so a container of the same name created later never sees them. */
 export interface ContainerRecord {
@@ -13,4 +14,8 @@ export interface ContainerRecord {
   readonly publicAccess: PublicAccess | null;
   readonly policies: readonly AccessPolicy[];
   readonly lease: Lease;
+  /** The encryption scope of blobs that name none, and whether they may name another. */
+  readonly encryptionScope?: { readonly name: string; readonly deniesOthers: boolean };
+  /** Of a deleted container: until when it can be restored. */
+  readonly deleted?: Deleted;
 }

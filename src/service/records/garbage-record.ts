@@ -1,4 +1,5 @@
 import type { Id } from '../../base/ids.ts';
+import type { PageCut } from './blob-record.ts';
 import type { ExtentRef } from './extent-record.ts';
 
 /**
@@ -7,6 +8,21 @@ import type { ExtentRef } from './extent-record.ts';
  */
 export type GarbageRecord =
   | { readonly kind: 'extent'; readonly extent: ExtentRef }
-  | { readonly kind: 'layout'; readonly id: Id; readonly keeping: Id | null }
+  /** `mayShare`: some of its extents may have other owners (extents/references.ts). `done`: so many are dealt with. */
+  | {
+      readonly kind: 'layout';
+      readonly id: Id;
+      readonly keeping: Id | null;
+      readonly mayShare?: true;
+      readonly done?: number;
+    }
   | { readonly kind: 'staging'; readonly id: Id; readonly keeping: Id | null }
+  /** A list of appended blocks. */
+  | { readonly kind: 'list'; readonly id: Id }
+  /** Two layouts name some of the same extents: those have one more owner than their references say, from `done` on. */
+  | { readonly kind: 'share'; readonly id: Id; readonly with: Id; readonly done: number }
+  /** Nobody reads the map of pages at this epoch any more. */
+  | { readonly kind: 'epoch'; readonly id: Id; readonly epoch: number }
+  /** What stood in a map of pages where a wide range was cleared. */
+  | ({ readonly kind: 'cut'; readonly id: Id } & PageCut)
   | { readonly kind: 'container'; readonly account: string; readonly id: Id };

@@ -114,8 +114,8 @@ describe('the keys of blobs', () => {
         const id = ids.next();
         const keys = blobKeys({ account: someAccount, containerId: id, name });
         const address = { account: someAccount, containerId: id, name };
-        assert.deepEqual(parseBlobKey(keys.blob), { ...address, kind: 'blob' });
-        assert.deepEqual(parseBlobKey(keys.staging), { ...address, kind: 'staging' });
+        assert.deepEqual(parseBlobKey(keys.blob), { ...address, kind: 'blob', moment: '' });
+        assert.deepEqual(parseBlobKey(keys.staging), { ...address, kind: 'staging', moment: '' });
       }),
       seeded,
     );
@@ -124,7 +124,7 @@ describe('the keys of blobs', () => {
   test('say whose they are even where the ids of containers hold the bytes that end names', () => {
     for (const id of ['0'.repeat(24), 'f'.repeat(24), '00ff'.repeat(6), 'ff00'.repeat(6)]) {
       const { blob } = blobKeys({ account, containerId: id, name: 'n' });
-      assert.deepEqual(parseBlobKey(blob), { account, containerId: id, name: 'n', kind: 'blob' });
+      assert.deepEqual(parseBlobKey(blob), { account, containerId: id, name: 'n', kind: 'blob', moment: '' });
     }
   });
 

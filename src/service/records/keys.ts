@@ -4,12 +4,25 @@
  *
  *   P account 00 service            service properties
  *   C account 00 container          a container
- *   B account 00 containerId name 00 FF   a blob        (… 00 10: its staged blocks' head)
+ *   B account 00 containerId name 00 FF   a blob; with another suffix, what else has its name:
+ *                                10           the head of its staged blocks
+ *                                40 moment    a snapshot
+ *                                50 moment    an earlier version
+ *                                60 moment    a deleted state
  *   K stagingId blockId             a staged block
  *   E dueMs stagingId               when to see whether staged blocks have expired
  *   L layoutId                      a committed block list
  *   I extentId                      an extent's bytes, when they are few
  *   X extentId                      where the content store put an extent
+ *   A listId startBytes             an appended block
+ *   R id                            how many hold something that is stored once, if more than one does
+ *   M mapId chunk                   the pages of one chunk, as they are       (pages/page-keys.ts)
+ *   H mapId chunk epoch             the same, as they were up to an epoch
+ *   N mapId epoch chunk             which chunks have an earlier state that ended with this epoch
+ *   V mapId epoch                   an epoch that a record holds
+ *   T …                             which blobs have which tags              (tag-index.ts)
+ *   D account 00 container 00 id    a deleted container that can be restored
+ *   J id                            a copy under way
  *   G id                            something to sweep
  *   F0 N nodeId                     a node that is alive        (volatile: engine.ts)
  *   F0 W task                       the node that does a task   (volatile)
@@ -19,10 +32,13 @@
 import { prefixEnd } from '../../base/bytes.ts';
 import { ID_BYTES, type Id } from '../../base/ids.ts';
 import { type Key, type KeyRange, VOLATILE_PREFIX } from '../../engine/engine.ts';
+import { formatMoment, type Moment, momentBytes, momentFromBytes, parseMoment } from '../../rules/moment.ts';
+import { UnreadableRecord } from './codec.ts';
 import type { ExtentRef } from './extent-record.ts';
 
 const BLOB_SUFFIX = 0xff;
 const STAGING_SUFFIX = 0x10;
+const SUFFIXES = { snapshot: 0x40, version: 0x50, deleted: 0x60 } as const;
 
 export const servicePropertiesKey = (account: string, service: string): Key => Buffer.from(`P${account}\0${service}`);
 
@@ -46,32 +62,66 @@ export interface BlobAddress {
 
 /** The base blob and its staging head, which most writes read together. */
 export function blobKeys(address: BlobAddress): { blob: Key; staging: Key } {
-  const account = address.account;
-  const nameBytes = Buffer.byteLength(address.name);
-  const at = 1 + account.length + 1 + ID_BYTES;
-  const blob = Buffer.allocUnsafe(at + nameBytes + 2);
-  blob.write(`B${account}\0`, 0, 'latin1');
-  blob.write(address.containerId, at - ID_BYTES, 'hex');
-  blob.write(address.name, at, 'utf8');
-  blob[at + nameBytes] = 0;
-  const staging = Buffer.from(blob);
-  blob[at + nameBytes + 1] = BLOB_SUFFIX;
-  staging[at + nameBytes + 1] = STAGING_SUFFIX;
-  return { blob, staging };
+  return { blob: suffixed(address, BLOB_SUFFIX), staging: suffixed(address, STAGING_SUFFIX) };
 }
 
-export type BlobKeyKind = 'blob' | 'staging';
+/** What a moment names: a snapshot, an earlier version, a state that was deleted or overwritten at that time. */
+export type PastKind = keyof typeof SUFFIXES;
 
-export function parseBlobKey(key: Key): BlobAddress & { kind: BlobKeyKind } {
+export function pastKey(address: BlobAddress, kind: PastKind, moment: Moment): Key {
+  return Buffer.concat([suffixed(address, SUFFIXES[kind]), momentBytes(parseMoment(moment) as bigint)]);
+}
+
+/** Everything of one kind that has the blob's name, oldest first. */
+export function pastRange(address: BlobAddress, kind: PastKind): KeyRange {
+  const from = suffixed(address, SUFFIXES[kind]);
+  return { from, to: endOf(from) };
+}
+
+/** Every record of one name. */
+export function blobNameRange(address: BlobAddress): KeyRange {
+  return { from: suffixed(address, 0), to: Buffer.concat([suffixed(address, BLOB_SUFFIX), Uint8Array.of(0)]) };
+}
+
+function suffixed({ account, containerId, name }: BlobAddress, suffix: number): Buffer {
+  const nameBytes = Buffer.byteLength(name);
+  const at = 1 + account.length + 1 + ID_BYTES;
+  const key = Buffer.allocUnsafe(at + nameBytes + 2);
+  key.write(`B${account}\0`, 0, 'latin1');
+  key.write(containerId, at - ID_BYTES, 'hex');
+  key.write(name, at, 'utf8');
+  key[at + nameBytes] = 0;
+  key[at + nameBytes + 1] = suffix;
+  return key;
+}
+
+export type BlobKeyKind = 'blob' | 'staging' | PastKind;
+
+export interface ParsedBlobKey extends BlobAddress {
+  readonly kind: BlobKeyKind;
+  /** Of a snapshot, version or deleted state; empty for all else. */
+  readonly moment: Moment;
+}
+
+const KINDS: ReadonlyMap<number, BlobKeyKind> = new Map<number, BlobKeyKind>([
+  [BLOB_SUFFIX, 'blob'],
+  [STAGING_SUFFIX, 'staging'],
+  ...Object.entries(SUFFIXES).map(([kind, suffix]) => [suffix, kind as PastKind] as const),
+]);
+
+export function parseBlobKey(key: Key): ParsedBlobKey {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
   const accountEnd = bytes.indexOf(0);
   const nameStart = accountEnd + 1 + ID_BYTES;
   const nameEnd = bytes.indexOf(0, nameStart);
+  const kind = KINDS.get(bytes[nameEnd + 1] as number);
+  if (kind === undefined) throw new UnreadableRecord('a blob key of an unknown kind');
   return {
     account: bytes.toString('latin1', 1, accountEnd),
     containerId: bytes.toString('hex', accountEnd + 1, nameStart),
     name: bytes.toString('utf8', nameStart, nameEnd),
-    kind: bytes[nameEnd + 1] === BLOB_SUFFIX ? 'blob' : 'staging',
+    kind,
+    moment: kind === 'blob' || kind === 'staging' ? '' : formatMoment(momentFromBytes(bytes.subarray(nameEnd + 2))),
   };
 }
 
@@ -116,8 +166,42 @@ export const expiryRange = (nowMs: number): KeyRange => ({
   to: expiryKey(nowMs + 1, '0'.repeat(2 * ID_BYTES)),
 });
 
+const START_BYTES = 6;
+
+export function appendedBlockKey(listId: Id, startBytes: number): Key {
+  const key = Buffer.allocUnsafe(1 + ID_BYTES + START_BYTES);
+  key.write('A', 0, 'latin1');
+  key.write(listId, 1, 'hex');
+  key.writeUIntBE(startBytes, 1 + ID_BYTES, START_BYTES);
+  return key;
+}
+
+export const appendedBlockStartOf = (key: Key): number => Buffer.from(key).readUIntBE(1 + ID_BYTES, START_BYTES);
+
+/** The blocks that start between the two. */
+export const appendedBlockRange = (listId: Id, fromBytes: number, toBytes: number): KeyRange => ({
+  from: appendedBlockKey(listId, fromBytes),
+  to: appendedBlockKey(listId, toBytes),
+});
+
+export const appendedListRange = (listId: Id): KeyRange => {
+  const from = idKey('A', listId);
+  return { from, to: endOf(from) };
+};
+
+export const deletedContainerKey = (account: string, container: string, id: Id): Key =>
+  Buffer.from(`D${account}\0${container}\0${id}`);
+
+export const deletedContainerRange = (account: string, container: string): KeyRange => {
+  const from = Buffer.from(`D${account}\0${container}\0`);
+  return { from, to: endOf(from) };
+};
+
+export const copyJobKey = (id: Id): Key => idKey('J', id);
+
 export const layoutKey = (id: Id): Key => idKey('L', id);
 export const extentKey = (extent: ExtentRef): Key => idKey(extent.inline ? 'I' : 'X', extent.id);
+export const referencesKey = (id: Id): Key => idKey('R', id);
 export const garbageKey = (id: Id): Key => idKey('G', id);
 export const idOf = (key: Key): Id => Buffer.from(key.subarray(1, 1 + ID_BYTES)).toString('hex');
 

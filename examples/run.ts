@@ -1,0 +1,16 @@
+/** `npm run example -- NAME`: runs one of the examples of this folder. */
+const EXAMPLES = {
+  optimistic: () => import('./optimistic.ts'),
+  pessimistic: () => import('./pessimistic.ts'),
+  'container-lease': () => import('./container-lease.ts'),
+  'leader-election': () => import('./leader-election.ts'),
+};
+
+const name = process.argv[2] ?? '';
+if (Object.hasOwn(EXAMPLES, name)) {
+  await EXAMPLES[name as keyof typeof EXAMPLES]();
+} else {
+  const names = Object.keys(EXAMPLES).map((one) => `  npm run example -- ${one}\n`);
+  process.stderr.write(`${name === '' ? 'Which example?' : `There is no example "${name}".`}\n${names.join('')}`);
+  process.exitCode = 2;
+}

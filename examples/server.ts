@@ -1,0 +1,60 @@
+/**
+ * The server that an example talks to: the one that AZURE_STORAGE_CONNECTION_STRING names, or else a Larimar server in
+ * this very process, in memory, whose clock is moved instead of waiting.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { ManualClock, startServer } from '../src/main.ts';
+
+interface Server {
+  readonly connectionString: string;
+  readonly letTimePass: (span: { seconds: number }) => Promise<void>;
+  /** Of a server that this program started. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTimePass'> {
+  /** New and empty; gone at the end. */
+  readonly container: ContainerClient;
+  readonly end: () => Promise<void>;
+}
+
+export async function connect(purpose: string): Promise<ExampleServer> {
+  const given = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? '';
+  const { connectionString, letTimePass, stop } = given === '' ? await startOwnServer() : givenServer(given);
+  const service = BlobServiceClient.fromConnectionString(connectionString);
+  const container = service.getContainerClient(`${purpose}-${randomUUID()}`);
+  await container.create();
+  const end = async (): Promise<void> => {
+    await container.deleteIfExists();
+    await stop();
+  };
+  return { connectionString, letTimePass, container, end };
+}
+
+async function startOwnServer(): Promise<Server> {
+  const clock = new ManualClock();
+  const server = await startServer({ memory: true, clock });
+  console.log('Server: Larimar, inside this program, in memory. Its clock is moved, so that nobody has to wait.');
+  return {
+    connectionString: server.connectionString,
+    letTimePass: async ({ seconds }) => {
+      clock.advance({ seconds });
+      console.log(`   (The server's clock is moved on by ${seconds} seconds.)`);
+    },
+    stop: () => server.close(),
+  };
+}
+
+function givenServer(connectionString: string): Server {
+  console.log('Server: the one of AZURE_STORAGE_CONNECTION_STRING. Where time has to pass, this program really waits.');
+  return {
+    connectionString,
+    letTimePass: async ({ seconds }) => {
+      console.log(`   (Waiting for ${seconds} seconds.)`);
+      await delay(seconds * 1000);
+    },
+    stop: async () => {},
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * The user delegation SAS: a token for one container, directory, blob, snapshot or version, signed with a user delegation
+ * key in place of the account's. It is worth what it says, and never more than the roles of the key's holder.
+ * https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas
+ */
+import { grantablePermissions } from '../rules/roles.ts';
+import { type BearerContext, isBearer, verifyBearer } from './bearer.ts';
+import type { Identity } from './identity.ts';
+import { authenticationFailed, signatureMismatch } from './refusals.ts';
+import {
+  parseSasTime,
+  refuseLineBreak,
+  refuseMissing,
+  refusePeriod,
+  refuseProtocol,
+  refuseSourceAddress,
+  refuseUnsigned,
+  refuseVersion,
+  type SasFields,
+  SINCE_ENCRYPTION_SCOPE,
+} from './sas-token.ts';
+import {
+  overrideLines,
+  refusePermissions,
+  responseOverrides,
+  type ServiceSasContext,
+  snapshotOrVersion,
+} from './service-sas.ts';
+import { signatureMatches } from './signature.ts';
+import type { SignedRequest } from './signed-request.ts';
+import { signedResource } from './signed-resource.ts';
+import { type DelegationKey, deriveDelegationKey } from './user-delegation-key.ts';
+
+const SINCE_USER_DELEGATION = '2018-11-09';
+const SINCE_AGENTS = '2020-02-10';
+const SINCE_BOUND_USER = '2025-07-05';
+const SINCE_SIGNED_REQUEST_PARTS = '2026-04-06';
+
+/** Fields that only these tokens have, with the version that began to sign them. */
+const OWN_FIELDS: Readonly<Record<string, string>> = {
+  skoid: SINCE_USER_DELEGATION,
+  sktid: SINCE_USER_DELEGATION,
+  skt: SINCE_USER_DELEGATION,
+  ske: SINCE_USER_DELEGATION,
+  sks: SINCE_USER_DELEGATION,
+  skv: SINCE_USER_DELEGATION,
+  saoid: SINCE_AGENTS,
+  suoid: SINCE_AGENTS,
+  scid: SINCE_AGENTS,
+  skdutid: SINCE_BOUND_USER,
+  sduoid: SINCE_BOUND_USER,
+  srh: SINCE_SIGNED_REQUEST_PARTS,
+  srq: SINCE_SIGNED_REQUEST_PARTS,
+};
+
+export const isUserDelegationSas = (field: SasFields): boolean =>
+  Object.keys(OWN_FIELDS).some((name) => field(name) !== '');
+
+export type UserDelegationSasContext = Omit<ServiceSasContext, 'loadAcl'> & BearerContext;
+
+export async function verifyUserDelegationSas(
+  request: SignedRequest,
+  field: SasFields,
+  context: UserDelegationSasContext,
+): Promise<Identity> {
+  const { account, nowMs, resource } = context;
+  refuseFields(request, field);
+  const stringToSign = userDelegationStringToSign(request, field, signedResource(request, field, resource));
+  const ofHolder = findHolderPermissions(request, field, { account, stringToSign });
+  if (ofHolder === undefined) throw signatureMismatch(stringToSign);
+
+  refusePeriod({ start: field('skt'), expiry: field('ske'), what: 'key' }, nowMs);
+  refusePeriod({ start: field('st'), expiry: field('se') }, nowMs);
+  refuseSourceAddress(field, request);
+  refuseProtocol(field, request);
+  if (field('sduoid') !== '') await refuseOtherUser(request, field, context);
+  const permissions = field('sp')
+    .split('')
+    .filter((letter) => ofHolder.includes(letter));
+  const overrides = responseOverrides(request.service, field);
+  return { kind: 'serviceSas', account: account.name, permissions: permissions.join(''), overrides };
+}
+
+function refuseFields({ service }: SignedRequest, field: SasFields): void {
+  if (service !== 'b') throw authenticationFailed('User delegation tokens are accepted by the Blob service only.');
+  refuseMissing(field, ['sv', 'sr', 'sp', 'se', 'skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'sig']);
+  refuseVersion(field('sv'), SINCE_USER_DELEGATION);
+  for (const [name, sinceVersion] of Object.entries(OWN_FIELDS)) refuseUnsigned(field, name, sinceVersion);
+  refuseUnsigned(field, 'ses', SINCE_ENCRYPTION_SCOPE);
+  refusePermissions(service, field);
+  if (field('si') !== '')
+    throw authenticationFailed('A user delegation token cannot name a stored access policy (si).');
+  if (field('sks') !== service) throw authenticationFailed(`The key is for another service (sks=${field('sks')}).`);
+}
+
+/** What the roles of the key's holder stood for when it was made; undefined where no such key made this signature. */
+function findHolderPermissions(
+  { service }: SignedRequest,
+  field: SasFields,
+  { account, stringToSign }: Pick<UserDelegationSasContext, 'account'> & { readonly stringToSign: string },
+): string | undefined {
+  const key: Omit<DelegationKey, 'permissions'> = {
+    account: account.name,
+    service,
+    objectId: field('skoid'),
+    tenantId: field('sktid'),
+    delegatedTenantId: field('skdutid'),
+    startMs: parseSasTime('start', field('skt')),
+    expiryMs: parseSasTime('expiry', field('ske')),
+    version: field('skv'),
+  };
+  // The token does not tell the roles, but there are few: a key is derived for each that there can be.
+  return grantablePermissions(service).find((permissions) => {
+    const keys = account.keys.map((accountKey) => deriveDelegationKey(accountKey, { ...key, permissions }));
+    return signatureMatches({ keys }, stringToSign, field('sig'));
+  });
+}
+
+function userDelegationStringToSign(request: SignedRequest, field: SasFields, resource: string): string {
+  const version = field('sv');
+  const lines = [field('sp'), field('st'), field('se'), resource];
+  lines.push(...['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv'].map(field));
+  if (version >= SINCE_AGENTS) lines.push(...['saoid', 'suoid', 'scid'].map(field));
+  if (version >= SINCE_BOUND_USER) lines.push(field('skdutid'), field('sduoid'));
+  lines.push(field('sip'), field('spr'), version, field('sr'), snapshotOrVersion(field));
+  if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
+  if (version >= SINCE_SIGNED_REQUEST_PARTS) lines.push(signedHeaders(request, field), signedQuery(request, field));
+  lines.push(...overrideLines(field));
+  return lines.join('\n');
+}
+
+const namesIn = (text: string): string[] => (text === '' ? [] : text.split(','));
+
+const signedHeaders = (request: SignedRequest, field: SasFields): string =>
+  namesIn(field('srh'))
+    .map((name) => `${name}:${signedValue('srh', name, request.header(name.toLowerCase()))}\n`)
+    .join('');
+
+const signedQuery = ({ target }: SignedRequest, field: SasFields): string =>
+  namesIn(field('srq'))
+    .map((name) => `\n${name}:${signedValue('srq', name, target.query.get(name))}`)
+    .join('');
+
+/** A string to sign that does not match is shown: these are not. */
+const SECRETS = /^(?:sig|authorization|x-ms-copy-source-authorization|x-ms-(?:source-)?encryption-key)$/i;
+
+function signedValue(list: 'srh' | 'srq', name: string, value: string | null): string {
+  if (SECRETS.test(name)) throw authenticationFailed(`${name} cannot be signed (${list}).`);
+  if (value === null)
+    throw authenticationFailed(`The token is for requests with ${name} (${list}), and this has none.`);
+  refuseLineBreak(name, value);
+  return value;
+}
+
+/** A token bound to one user counts together with that user's own bearer token. */
+async function refuseOtherUser(
+  request: SignedRequest,
+  field: SasFields,
+  context: UserDelegationSasContext,
+): Promise<void> {
+  if (!isBearer(request.header('authorization') ?? '')) {
+    throw authenticationFailed('The token is bound to one user (sduoid), whose bearer token must come with it.');
+  }
+  const { objectId, tenantId } = await verifyBearer(request, context.account, context);
+  if (objectId !== field('sduoid') || tenantId !== (field('skdutid') || field('sktid'))) {
+    throw authenticationFailed('The token is bound to another user (sduoid) than the bearer token that came with it.');
+  }
+}

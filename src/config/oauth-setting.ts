@@ -1,0 +1,130 @@
+/**
+ * Whose bearer tokens a server accepts: an issuer, where its keys come from, whom its tokens must be for, and what those
+ * are worth that name no role. Written as options, or by hand as a library.
+ */
+import { readFile } from 'node:fs/promises';
+import type { JSONWebKeySet } from 'jose';
+import type { BearerSetting, KeySource } from '../auth/identity.ts';
+import { findRole, ROLE_NAMES, type RoleName } from '../rules/roles.ts';
+import { ConfigError } from './config-error.ts';
+import type { OptionTexts } from './options.ts';
+
+export interface OAuthOptions {
+  /** The `iss` of its tokens, exactly. */
+  readonly issuer: string;
+  /** A key set (JWKS), or the URL of one; absent: where the issuer's discovery document says. */
+  readonly keys?: JSONWebKeySet | string;
+  /** The `aud` of which a token must have one; absent: https://storage.azure.com, or the account's own. */
+  readonly audiences?: readonly string[];
+  /** What a token without a role is worth: a role's name. */
+  readonly defaultRole?: string;
+  /** For how long a key that the issuer did not have is not looked for again. */
+  readonly keysCooldownSeconds?: number;
+}
+
+const KEYS_COOLDOWN_SECONDS = 30;
+
+export function chooseOAuth(options: OAuthOptions): BearerSetting {
+  refuseUrl('--oauth-issuer', options.issuer);
+  const { audiences = [], defaultRole, keysCooldownSeconds = KEYS_COOLDOWN_SECONDS } = options;
+  if (audiences.some((audience) => audience.trim() === '')) {
+    throw new ConfigError('--oauth-audience takes what stands in the aud of a token, and that is never empty.');
+  }
+  return {
+    issuer: options.issuer,
+    keys: chooseKeys(options.keys),
+    audiences,
+    defaultRole: defaultRole === undefined ? null : parseRole(defaultRole),
+    keysCooldownMs: keysCooldownSeconds * 1000,
+  };
+}
+
+function chooseKeys(keys: OAuthOptions['keys']): KeySource {
+  if (keys === undefined) return { kind: 'discovery' };
+  if (typeof keys === 'string') {
+    refuseUrl('--oauth-keys', keys);
+    return { kind: 'url', url: keys };
+  }
+  refuseKeySet(keys);
+  return { kind: 'set', set: keys };
+}
+
+function refuseUrl(flag: string, text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // What might be a password is not shown.
+  if (url !== null && (url.username !== '' || url.password !== '')) {
+    throw new ConfigError(`${flag}: there is no place for a user or password in its URL.`);
+  }
+  const isIssuer = flag === '--oauth-issuer';
+  const isPlain = url !== null && url.hash === '' && !(isIssuer && url.search !== '');
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError(`${flag} takes ${isIssuer ? '' : 'a file or '}a URL, https://…, not "${text}".`);
+  }
+}
+
+function parseRole(text: string): RoleName {
+  const role = findRole(text);
+  if (role === null) {
+    throw new ConfigError(`--oauth-default-role takes one of "${ROLE_NAMES.join('", "')}", not "${text}".`);
+  }
+  return role;
+}
+
+const PUBLIC_KINDS: readonly unknown[] = ['RSA', 'EC', 'OKP'];
+
+function refuseKeySet({ keys }: JSONWebKeySet): void {
+  if (!Array.isArray(keys) || !keys.some((key) => PUBLIC_KINDS.includes(key?.kty))) {
+    throw new ConfigError('--oauth-keys: there is no public key in it. A key set is written {"keys": […]}.');
+  }
+  if (keys.some((key) => key.d !== undefined || key.k !== undefined)) {
+    throw new ConfigError(
+      '--oauth-keys: a private key is in it. Leave those with the issuer, and give their public part.',
+    );
+  }
+}
+
+/** Null where no issuer is named. */
+export async function readOAuth(texts: OptionTexts): Promise<OAuthOptions | null> {
+  const [issuer, keys, defaultRole] = [texts.oauthIssuer?.[0], texts.oauthKeys?.[0], texts.oauthDefaultRole?.[0]];
+  if (issuer === undefined) {
+    const [flag] = [
+      ...(keys === undefined ? [] : ['--oauth-keys']),
+      ...(texts.oauthAudience === undefined ? [] : ['--oauth-audience']),
+      ...(defaultRole === undefined ? [] : ['--oauth-default-role']),
+    ];
+    if (flag !== undefined) throw new ConfigError(`${flag} goes with --oauth-issuer, and that is not given.`);
+    return null;
+  }
+  const options = {
+    issuer,
+    ...(keys === undefined ? {} : { keys: isUrl(keys) ? keys : await readKeySet(keys) }),
+    ...(texts.oauthAudience === undefined ? {} : { audiences: texts.oauthAudience }),
+    ...(defaultRole === undefined ? {} : { defaultRole }),
+  };
+  chooseOAuth(options);
+  return options;
+}
+
+const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
+
+async function readKeySet(path: string): Promise<JSONWebKeySet> {
+  const value = parseJson(await readText(path));
+  if (typeof value === 'object' && value !== null) return value as JSONWebKeySet;
+  throw new ConfigError(`--oauth-keys: ${path} is not JSON of the form {"keys": […]}.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`--oauth-keys: ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

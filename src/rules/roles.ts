@@ -1,0 +1,58 @@
+/**
+ * The built-in roles that a bearer token can name, and what each lets its holder do: the letters of a SAS, what only an
+ * owner may (`controls`), and to ask for a user delegation key (`delegates`).
+ * https://learn.microsoft.com/azure/role-based-access-control/built-in-roles/storage
+ */
+import type { ServiceLetter } from './acl.ts';
+
+export interface Grant {
+  /** Letters of a SAS, in one fixed order. */
+  readonly permissions: string;
+  /** Access policies and service properties. */
+  readonly controls: boolean;
+  readonly delegates: boolean;
+}
+
+interface Role extends Grant {
+  readonly service: ServiceLetter;
+}
+
+const LETTERS = 'racwdxyltfmeopi';
+
+const ROLES = {
+  'Storage Blob Data Owner': { service: 'b', permissions: LETTERS, controls: true, delegates: true },
+  'Storage Blob Data Contributor': { service: 'b', permissions: 'racwdltfm', controls: false, delegates: true },
+  'Storage Blob Data Reader': { service: 'b', permissions: 'rl', controls: false, delegates: true },
+  'Storage Blob Delegator': { service: 'b', permissions: '', controls: false, delegates: true },
+} as const satisfies Readonly<Record<string, Role>>;
+
+export type RoleName = keyof typeof ROLES;
+
+export const ROLE_NAMES = Object.keys(ROLES) as readonly RoleName[];
+
+/** Some issuers allow neither spaces nor capitals in a role's name, so only letters and digits are compared. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+const BY_PLAIN_NAME: ReadonlyMap<string, RoleName> = new Map(ROLE_NAMES.map((name) => [plain(name), name]));
+
+export const findRole = (text: string): RoleName | null => BY_PLAIN_NAME.get(plain(text)) ?? null;
+
+/** What roles together allow at a service; those of other services add nothing. */
+export function grantOf(names: readonly RoleName[], service: ServiceLetter): Grant {
+  const roles = names.map((name): Role => ROLES[name]).filter((role) => role.service === service);
+  return {
+    permissions: LETTERS.split('')
+      .filter((letter) => roles.some(({ permissions }) => permissions.includes(letter)))
+      .join(''),
+    controls: roles.some(({ controls }) => controls),
+    delegates: roles.some(({ delegates }) => delegates),
+  };
+}
+
+/** Every set of letters that the roles of a service can add up to, the widest first. */
+export function grantablePermissions(service: ServiceLetter): readonly string[] {
+  const names = ROLE_NAMES.filter((name) => ROLES[name].service === service);
+  const sets = names.reduce<RoleName[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
+  const permissions = new Set(sets.map((set) => grantOf(set, service).permissions));
+  return [...permissions].sort((a, b) => b.length - a.length);
+}

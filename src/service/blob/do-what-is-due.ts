@@ -1,0 +1,65 @@
+/** Clears away what has ended by itself and was not met by any request since: see due.ts. */
+import { transact } from '../../engine/transact.ts';
+import { isGone } from '../../rules/retention.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import { decodeJson } from '../records/codec.ts';
+import type { ContainerRecord } from '../records/container-record.ts';
+import { expiryRange, parseBlobKey } from '../records/keys.ts';
+import { freshSnapshots, scanSteps } from '../records/scan.ts';
+import type { Storage } from '../storage.ts';
+import type { DueRecord } from './due.ts';
+import { expireStaging } from './staging.ts';
+import { indexTags } from './tag-index.ts';
+
+const STEP_RECORDS = 1_000;
+
+/** Returns how much went. */
+export async function doWhatIsDue(storage: Storage): Promise<number> {
+  let count = 0;
+  const due = expiryRange(storage.clock.nowMs());
+  for await (const entries of scanSteps(freshSnapshots(storage.engine), due, STEP_RECORDS)) {
+    for (const { key, value } of entries) {
+      if (await doOne(storage, key, decodeJson<DueRecord>(value))) count++;
+    }
+  }
+  return count;
+}
+
+function doOne(storage: Storage, key: Uint8Array, record: DueRecord): Promise<boolean> {
+  if ('stagingId' in record) return expireStaging(storage, key, record);
+  if ('blobKey' in record) return endBlob(storage, key, Buffer.from(record.blobKey, 'base64'));
+  return endContainer(storage, key, Buffer.from(record.containerKey, 'base64'));
+}
+
+/** A deleted state that cannot be had back any more, or a blob that has expired. */
+async function endBlob(storage: Storage, key: Uint8Array, blobKey: Uint8Array): Promise<boolean> {
+  return transact(storage.engine, async (tx) => {
+    tx.delete(key);
+    const value = await tx.get(blobKey);
+    if (value === null) return false;
+    const record = decodeJson<BlobRecord>(value);
+    const nowMs = storage.clock.nowMs();
+    const isOver =
+      record.deleted === undefined ? (record.expiresMs ?? Infinity) <= nowMs : isGone(record.deleted, nowMs);
+    // Restored, written again or given more time since: then another row tells when.
+    if (!isOver) return false;
+    const address = parseBlobKey(blobKey);
+    if (address.kind === 'blob') indexTags(tx, address, { before: record.tags, after: undefined });
+    await storage.extents.drop(tx, record);
+    tx.delete(blobKey);
+    return true;
+  });
+}
+
+async function endContainer(storage: Storage, key: Uint8Array, containerKey: Uint8Array): Promise<boolean> {
+  return transact(storage.engine, async (tx) => {
+    tx.delete(key);
+    const value = await tx.get(containerKey);
+    const container = value === null ? null : decodeJson<ContainerRecord>(value);
+    if (container?.deleted === undefined || !isGone(container.deleted, storage.clock.nowMs())) return false;
+    const account = Buffer.from(containerKey).toString('latin1', 1, Buffer.from(containerKey).indexOf(0));
+    storage.extents.dropContainer(tx, account, container.id);
+    tx.delete(containerKey);
+    return true;
+  });
+}

@@ -1,0 +1,163 @@
+/**
+ * Find Blobs by Tags, in an account or in one container: one page, from one snapshot, over the index of tags. One term of
+ * the query, the narrowest there is, says which rows to walk; the blobs' own tags decide about the rest.
+ */
+import { prefixEnd } from '../../base/bytes.ts';
+import type { Id } from '../../base/ids.ts';
+import type { Key, KeyRange, Snapshot } from '../../engine/engine.ts';
+import { matchesTagQuery, type TagQuery, type TagTerm } from '../../rules/tag-expression.ts';
+import type { Tags } from '../../rules/tags.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import { decodeJson } from '../records/codec.ts';
+import type { ContainerRecord } from '../records/container-record.ts';
+import { blobKeys, containerKey, containerNameOf, containerRange } from '../records/keys.ts';
+import { scanSteps } from '../records/scan.ts';
+import type { Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import { findContainer, snapshotReader } from './load.ts';
+import { parseTagKey, tagPrefix } from './tag-index.ts';
+
+const STEP_RECORDS = 500;
+
+export interface FindBlobsRequest {
+  readonly account: string;
+  /** Null: in the whole account. */
+  readonly container: string | null;
+  readonly query: TagQuery;
+  /** Where the page before ended; null: at the beginning. */
+  readonly from: Key | null;
+  readonly limit: number;
+}
+
+export interface FoundBlob {
+  readonly container: string;
+  readonly blob: string;
+  readonly record: BlobRecord;
+}
+
+export interface FoundPage {
+  readonly blobs: readonly FoundBlob[];
+  /** Where the next page begins; null at the end. */
+  readonly next: Key | null;
+}
+
+export async function findBlobsByTags(storage: Storage, request: FindBlobsRequest): Promise<FoundPage> {
+  return storage.readers.inSnapshot(async (snapshot) => {
+    const { account, query, limit } = request;
+    const containerId = await scopeOf(snapshot, request);
+    if (containerId === 'none') return { blobs: [], next: null };
+    const range = rangeOf(account, containerId, narrowest(query.terms));
+    const names = new ContainerNames(storage, snapshot, account);
+    const blobs: FoundBlob[] = [];
+    const nowMs = storage.clock.nowMs();
+    for await (const rows of scanSteps(snapshot, { ...range, from: request.from ?? range.from }, STEP_RECORDS)) {
+      const found = await loadMatches(snapshot, { keys: rows.map((row) => row.key), query, nowMs });
+      for (const { key, containerId: id, blob, record } of found) {
+        const container = await names.of(id);
+        if (container === null) continue;
+        if (blobs.length === limit) return { blobs, next: key };
+        blobs.push({ container, blob, record });
+      }
+    }
+    return { blobs, next: null };
+  });
+}
+
+/** The container to look in; null: all; 'none': the query names one that is not there. */
+async function scopeOf(snapshot: Snapshot, request: FindBlobsRequest): Promise<Id | null | 'none'> {
+  const { account } = request;
+  const name = request.container ?? request.query.container;
+  if (name === null) return null;
+  const container = await findContainer(snapshotReader(snapshot), { account, container: name });
+  if (container === null && request.container !== null) throw new StorageError('ContainerNotFound');
+  const isElsewhere = request.query.container !== null && request.query.container !== name;
+  return container === null || isElsewhere ? 'none' : container.id;
+}
+
+/** One value is narrower than a range with two ends, and that than one with a single end. */
+function narrowest(terms: readonly TagTerm[]): TagTerm {
+  const rank = ({ min, max }: TagTerm): number => {
+    if (min !== null && max !== null) return min.value === max.value ? 2 : 1;
+    return 0;
+  };
+  return terms.reduce((best, term) => (rank(term) > rank(best) ? term : best));
+}
+
+/** Values end with 00 and hold no control characters, so 01 stands right behind a value and before all longer ones. */
+function rangeOf(account: string, containerId: Id | null, { name, min, max }: TagTerm): KeyRange {
+  const prefix = tagPrefix(account, containerId, name);
+  const bound = (value: string, behind: boolean): Key =>
+    Buffer.concat([prefix, Buffer.from(value), Uint8Array.of(behind ? 1 : 0)]);
+  return {
+    from: min === null ? prefix : bound(min.value, !min.inclusive),
+    to: max === null ? (prefixEnd(prefix) as Key) : bound(max.value, max.inclusive),
+  };
+}
+
+interface Match {
+  readonly key: Key;
+  readonly containerId: Id;
+  readonly blob: string;
+  readonly record: BlobRecord;
+}
+
+async function loadMatches(
+  snapshot: Snapshot,
+  { keys, query, nowMs }: { keys: readonly Key[]; query: TagQuery; nowMs: number },
+): Promise<Match[]> {
+  const rows = keys.map((key) => ({ key, ...parseTagKey(key) }));
+  const entries = await snapshot.get(
+    rows.map(({ account, containerId, blob }) => blobKeys({ account, containerId, name: blob }).blob),
+  );
+  return rows.flatMap(({ key, containerId, blob }, index) => {
+    const entry = entries[index];
+    if (!entry) return [];
+    const record = decodeJson<BlobRecord>(entry.value);
+    const tags: Tags = record.tags ?? [];
+    const isThere = record.expiresMs === undefined || record.expiresMs > nowMs;
+    return isThere && matchesTagQuery(query, tags) ? [{ key, containerId, blob, record }] : [];
+  });
+}
+
+/** The index names containers by their ids. What it says of one that was deleted since counts no more. */
+class ContainerNames {
+  readonly #storage: Storage;
+  readonly #snapshot: Snapshot;
+  readonly #account: string;
+  readonly #names = new Map<Id, string | null>();
+  #hasScanned = false;
+
+  constructor(storage: Storage, snapshot: Snapshot, account: string) {
+    this.#storage = storage;
+    this.#snapshot = snapshot;
+    this.#account = account;
+  }
+
+  async of(id: Id): Promise<string | null> {
+    const noted = this.#names.get(id);
+    if (noted !== undefined) return noted;
+    const known = this.#storage.known.containerName(this.#account, id);
+    const name = known !== null && (await this.#isStill(known, id)) ? known : await this.#scanFor(id);
+    this.#names.set(id, name);
+    return name;
+  }
+
+  async #isStill(name: string, id: Id): Promise<boolean> {
+    const [entry] = await this.#snapshot.get([containerKey(this.#account, name)]);
+    return entry ? decodeJson<ContainerRecord>(entry.value).id === id : false;
+  }
+
+  async #scanFor(id: Id): Promise<string | null> {
+    if (!this.#hasScanned) {
+      this.#hasScanned = true;
+      for await (const entries of scanSteps(this.#snapshot, containerRange(this.#account, '', ''), STEP_RECORDS)) {
+        for (const { key, value } of entries) {
+          const container = containerNameOf(key);
+          this.#names.set(decodeJson<ContainerRecord>(value).id, container);
+          this.#storage.known.noteContainerId(this.#account, container, decodeJson<ContainerRecord>(value).id);
+        }
+      }
+    }
+    return this.#names.get(id) ?? null;
+  }
+}

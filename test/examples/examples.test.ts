@@ -1,0 +1,166 @@
+/**
+ * The examples as a newcomer runs them, each a program of its own: what they print is true, and says who won and which
+ * answer the loser got.
+ */
+// engines: embedded
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Tool, type ToolRun, tool } from '../clients/tool.ts';
+import { blobService } from '../harness/clients.ts';
+import { startInProcess } from '../harness/in-process.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../examples/run.js', import.meta.url));
+
+const node = (env: Record<string, string> = {}): Tool => tool(process.execPath, { env, cwd: process.cwd() });
+const run = (...args: string[]): Promise<ToolRun> => node().run('--enable-source-maps', PROGRAM, ...args);
+
+async function linesOf(name: string): Promise<string[]> {
+  const output = await node().succeed('--enable-source-maps', PROGRAM, name);
+  return output.split('\n').map((line) => line.trim());
+}
+
+/** Every expected line is there, in this order; others may stand between them. */
+function assertTold(lines: readonly string[], expected: readonly (string | RegExp)[]): void {
+  let at = 0;
+  for (const one of expected) {
+    const found = lines.findIndex(
+      (line, index) => index >= at && (typeof one === 'string' ? line === one : one.test(line)),
+    );
+    assert.notEqual(found, -1, `"${one}" is not told after line ${at} of:\n${lines.join('\n')}`);
+    at = found + 1;
+  }
+}
+
+test('optimistic: a stale ETag gets 412 and the retry wins; a second create gets 409; no addition is lost', async () => {
+  const lines = await linesOf('optimistic');
+  assertTold(lines, [
+    /^Ada writes "bread, milk" with If-Match "0x\w+": accepted\.$/,
+    /^Ben writes "bread, eggs" with If-Match "0x\w+": 412 ConditionNotMet\.$/,
+    /^Ben lost: /,
+    /^Ben reads again: "bread, milk", ETag "0x\w+"\.$/,
+    /^Ben writes "bread, milk, eggs" with If-Match "0x\w+": accepted\.$/,
+    'The blob holds "bread, milk, eggs".',
+    /^The counter stands at 40: /,
+  ]);
+  const [first, second] = lines.flatMap((line) => /^(?:Ada|Ben) writes .* If-Match ("0x\w+")/.exec(line)?.[1] ?? []);
+  assert.equal(first, second, 'both writers had read the same version');
+  const creations = lines.flatMap((line) => /^(\w+) creates it with If-None-Match \*: (.*)\.$/.exec(line) ?? []);
+  const winner = creations[creations.indexOf('accepted') - 1];
+  assert.deepEqual(creations.filter((word) => /accepted$|^\d/.test(word)).sort(), [
+    '409 BlobAlreadyExists',
+    '409 BlobAlreadyExists',
+    'accepted',
+  ]);
+  assert.ok(lines.some((line) => line.startsWith(`The job is ${winner}'s.`)));
+});
+
+test('pessimistic: without the lease id 412, with it accepted; what ended or breaks is not renewed', async () => {
+  assertTold(await linesOf('pessimistic'), [
+    'Ada acquires a lease for 15 seconds: accepted.',
+    'Ben acquires a lease: 409 LeaseAlreadyPresent.',
+    'Ben writes without a lease id: 412 LeaseIdMissing.',
+    'Ben writes with an id of his own: 412 LeaseIdMismatchWithBlobOperation.',
+    'Ada writes with the id of her lease: accepted.',
+    'Ben reads without any id: "90".',
+    'Ada renews, which gives her another 15 seconds: accepted.',
+    '20 seconds after Ada acquired it, the lease is leased.',
+    '16 seconds after she renewed it, the lease is expired.',
+    'Ben acquires a lease: accepted.',
+    'Ada, who has not noticed, writes with her old id: 412 LeaseIdMismatchWithBlobOperation.',
+    'Ada renews: 409 LeaseIdMismatchWithLeaseOperation.',
+    /5 seconds are left to Ben\.$/,
+    'Ben renews: 409 LeaseIsBrokenAndCannotBeRenewed.',
+    'Ben finishes his work, with his id: accepted.',
+    'The lease is broken.',
+    'Ada acquires a lease: accepted.',
+    'Ada releases: accepted.',
+    'The lease is available.',
+    'Ben writes without any id: accepted.',
+  ]);
+});
+
+test('container-lease: the delete needs the id and gets 412 without; nothing else needs it', async () => {
+  assertTold(await linesOf('container-lease'), [
+    'The backup acquires a lease for 60 seconds: accepted.',
+    'Another backup acquires a lease: 409 LeaseAlreadyPresent.',
+    'A clean-up job deletes the container: 412 LeaseIdMissing.',
+    'It tries again with an id of its own: 412 LeaseIdMismatchWithContainerOperation.',
+    'A user overwrites a blob: accepted.',
+    'A user adds a blob: accepted.',
+    'A user lists the blobs: letter, photo.',
+    'A user deletes a blob: accepted.',
+    "An administrator sets the container's metadata: accepted.",
+    "An administrator sets the container's access policies: accepted.",
+    'The other backup sets metadata with an id of its own: 412 LeaseIdMismatchWithContainerOperation.',
+    'The lease is expired.',
+    'The backup, a little late, renews: accepted.',
+    'The backup deletes it with the id of the lease: accepted.',
+    'Is the container there? No.',
+  ]);
+});
+
+describe('leader-election', () => {
+  test('there are never two leaders at once, as its output tells', async () => {
+    const lines = await linesOf('leader-election');
+    let nowSeconds = 0;
+    let term: { holder: string; endsAtSeconds: number } | null = null;
+    const writers: string[] = [];
+    const counts = { elections: 0, lostCampaigns: 0, fencedWrites: 0 };
+    for (const line of lines) {
+      nowSeconds += Number(/^\(The server's clock is moved on by (\d+) seconds\.\)$/.exec(line)?.[1] ?? 0);
+      const [, name = '', deed = '', answer = ''] =
+        /^(\w+) (acquires|renews|writes).*: (accepted|\d{3} \w+)\.$/.exec(line) ?? [];
+      const leader: string | null = term !== null && nowSeconds < term.endsAtSeconds ? term.holder : null;
+      switch (`${deed} ${answer}`) {
+        case 'acquires accepted':
+          assert.equal(leader, null, `${name} leads though ${leader} does: ${line}`);
+          term = { holder: name, endsAtSeconds: nowSeconds + 15 };
+          counts.elections++;
+          break;
+        case 'acquires 409 LeaseAlreadyPresent':
+          counts.lostCampaigns++;
+          break;
+        case 'renews accepted':
+          assert.equal(name, leader, line);
+          term = { holder: name, endsAtSeconds: nowSeconds + 15 };
+          break;
+        case 'writes accepted':
+          assert.equal(name, leader, line);
+          writers.push(name);
+          break;
+        case 'writes 412 LeaseIdMismatchWithBlobOperation':
+          assert.notEqual(name, leader, line);
+          counts.fencedWrites++;
+          break;
+        default:
+          assert.equal(deed, '', `unexpected: ${line}`);
+      }
+    }
+    // Losers: 2 at first, 2 at each of two renewals, 1 when the leader hangs, 2 after the kill, 1 at the last election.
+    assert.deepEqual(counts, { elections: 3, lostCampaigns: 10, fencedWrites: 1 });
+    assert.ok(lines.includes(writers.join(', ')), `the journal holds what was accepted, ${writers.join(', ')}`);
+  });
+});
+
+test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server and leaves nothing there', async () => {
+  const server = await startInProcess();
+  const service = blobService(server);
+  const env = { AZURE_STORAGE_CONNECTION_STRING: server.connectionString() };
+  const output = await node(env).succeed('--enable-source-maps', PROGRAM, 'optimistic');
+  assert.match(output, /^Server: the one of AZURE_STORAGE_CONNECTION_STRING\./);
+  assert.match(output, /412 ConditionNotMet/);
+  const names: string[] = [];
+  for await (const { name } of service.listContainers()) names.push(name);
+  assert.deepEqual(names, []);
+});
+
+test('without a name, or with an unknown one, the examples are listed', async () => {
+  for (const args of [[], ['nonsense']]) {
+    const { exitCode, stderr } = await run(...args);
+    assert.equal(exitCode, 2);
+    for (const name of ['optimistic', 'pessimistic', 'container-lease', 'leader-election']) {
+      assert.ok(stderr.includes(`npm run example -- ${name}\n`), stderr);
+    }
+  }
+});
