@@ -88,7 +88,9 @@ describe('what cannot be meant is refused in plain words', () => {
     ],
   ];
   for (const [args, message] of rows) {
-    test(args.join(' '), () => refuses(args, message));
+    test(args.join(' '), async () => {
+      await refuses(args, message);
+    });
   }
 
   for (const [what, text, message] of [

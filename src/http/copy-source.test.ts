@@ -22,11 +22,8 @@ const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE_MS = 60_000;
 const OWN_PORT = 10_000;
 
-const account = (name: string, loopbackOnly = false): Account => ({
-  name,
-  keys: [Buffer.from(`the key of ${name}, which nobody else has`)],
-  loopbackOnly,
-});
+const keyOf = (name: string): Buffer => Buffer.from(`the key of ${name}, which nobody else has`);
+const account = (name: string, loopbackOnly = false): Account => ({ name, keys: [keyOf(name)], loopbackOnly });
 const ACCOUNTS = new Map(
   [account('first'), account('second'), account('devstoreaccount1', true)].map((one) => [one.name, one]),
 );
@@ -154,6 +151,11 @@ for (const [at, source, want] of [
   ],
   [
     'http://first.blob.example.org/c/new',
+    'http://third.blob.example.org/first/private/b',
+    'outside http://third.blob.example.org/first/private/b',
+  ],
+  [
+    'http://first.blob.example.org/c/new',
     'http://second.file.example.org/open/b',
     'outside http://second.file.example.org/open/b',
   ],
@@ -170,8 +172,14 @@ for (const [at, source, want] of [
 }
 
 test('an unknown account at our own address is judged as a read of it would be, and never asked for', async () => {
-  assert.equal(await outcome(resolve(`${HERE}/third/c/b`)), '401 CannotVerifyCopySource NoAuthenticationInformation');
-  assert.equal(await outcome(resolve(`${HERE}/third/c/b?sig=x`)), '403 CannotVerifyCopySource AuthenticationFailed');
+  assert.equal(
+    await outcome(resolve(`${HERE}/third/private/b`)),
+    '401 CannotVerifyCopySource NoAuthenticationInformation',
+  );
+  assert.equal(
+    await outcome(resolve(`${HERE}/third/private/b?sig=x`)),
+    '403 CannotVerifyCopySource AuthenticationFailed',
+  );
 });
 
 test('a bearer token for a source outside goes along, and nothing else does', async () => {
@@ -254,7 +262,7 @@ test('what is refused is echoed without its secrets', async () => {
 // ---- may the caller read it?
 
 const credentialOf = (name: string): StorageSharedKeyCredential =>
-  new StorageSharedKeyCredential(name, (ACCOUNTS.get(name)?.keys[0] as Buffer).toString('base64'));
+  new StorageSharedKeyCredential(name, keyOf(name).toString('base64'));
 
 interface Token {
   readonly of?: string;

@@ -84,6 +84,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   DuplicateTagNames: { status: 400, message: 'The tags specified contain duplicate names.' },
   EmptyMetadataKey: { status: 400, message: 'The key for one of the metadata key-value pairs is empty.' },
+  ErrorProcessingQueryExpression: { status: 400, message: 'The query expression cannot be processed.' },
   EmptyTagName: { status: 400, message: 'The name of one of the tag key-value pairs is empty.' },
   InvalidBlobOrBlock: { status: 400, message: 'The specified blob or block content is invalid.' },
   InvalidBlobTier: { status: 400, message: 'The specified blob tier is invalid.' },
@@ -202,6 +203,10 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   BlobTierInadequateForContentLength: {
     status: 409,
     message: 'The specified blob tier size limit cannot be less than content length.',
+  },
+  RequestForbiddenByContainerEncryptionPolicy: {
+    status: 403,
+    message: 'The container prescribes another encryption scope.',
   },
   BlobUsesCustomerSpecifiedEncryption: {
     status: 409,

@@ -40,7 +40,12 @@ export const encodeBoolean = (value: boolean): Buffer => Buffer.from([value ? 1 
 
 /** What stands at the start of the file. */
 export function encodeFileHead(schema: string, syncMarker: Uint8Array): Buffer {
-  const metadata = [encodeString('avro.schema'), encodeString(schema), encodeString('avro.codec'), encodeString('null')];
+  const metadata = [
+    encodeString('avro.schema'),
+    encodeString(schema),
+    encodeString('avro.codec'),
+    encodeString('null'),
+  ];
   return Buffer.concat([MAGIC, encodeLong(metadata.length / 2), ...metadata, encodeLong(0), syncMarker]);
 }
 

@@ -10,6 +10,7 @@ import { FUNCTIONS, type SqlFunction } from './functions.ts';
 import { isLike, type LikePattern, parseLike } from './like.ts';
 import { QueryRefused, RecordError } from './query-error.ts';
 import type { CompareOperator, Expression } from './syntax.ts';
+import { characterCount } from './text-functions.ts';
 import { isAbsent, type Value } from './value.ts';
 import type { Work } from './work.ts';
 
@@ -203,7 +204,7 @@ function readPattern(pattern: Value, escape: Value, hasEscape: boolean): LikePat
   if (isAbsent(pattern) || (hasEscape && isAbsent(escape))) return null;
   if (!hasEscape) return parseLike(toText(pattern), null);
   const character = toText(escape as Exclude<Value, null | undefined>);
-  if ([...character.slice(0, 4)].length !== 1) throw new RecordError('InvalidArgument', 'ESCAPE takes one character.');
+  if (characterCount(character) !== 1) throw new RecordError('InvalidArgument', 'ESCAPE takes one character.');
   return parseLike(toText(pattern), character);
 }
 

@@ -20,7 +20,8 @@ const MS_OF_PART: Readonly<Record<Exclude<DatePart, 'year' | 'month'>, number>> 
 };
 
 export function addDateParts(part: DatePart, quantity: number, timestamp: Timestamp): Timestamp {
-  const moved = part === 'year' || part === 'month' ? addMonths(part, quantity, timestamp) : addMs(part, quantity, timestamp);
+  const moved =
+    part === 'year' || part === 'month' ? addMonths(part, quantity, timestamp) : addMs(part, quantity, timestamp);
   return withinReach(moved);
 }
 

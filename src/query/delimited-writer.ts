@@ -15,7 +15,8 @@ export class DelimitedWriter {
     const { columnSeparator, recordSeparator, fieldQuote, escape } = format;
     const isReturnSpecial = recordSeparator === '\n';
     this.#special = anyOf([columnSeparator, recordSeparator, fieldQuote, escape, isReturnSpecial ? '\r' : null], '');
-    this.#escaped = escape === null ? null : anyOf([escape, fieldQuote ?? columnSeparator, fieldQuote ?? recordSeparator], 'g');
+    this.#escaped =
+      escape === null ? null : anyOf([escape, fieldQuote ?? columnSeparator, fieldQuote ?? recordSeparator], 'g');
   }
 
   row(values: readonly Value[]): string {

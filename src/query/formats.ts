@@ -1,5 +1,7 @@
 /** How the data, and the answer, are written: delimited text or JSON, with what separates records and fields. */
 
+import { characterCount } from './text-functions.ts';
+
 export interface DelimitedFormat {
   readonly kind: 'delimited';
   readonly columnSeparator: string;
@@ -35,7 +37,8 @@ const BEGINS_JSON = /^[{["\-\dtfn]/;
 
 /** Why a format cannot be read or written; null: it can. */
 export function formatFault(format: Format): string | null {
-  const separators = format.kind === 'json' ? [format.recordSeparator] : [format.recordSeparator, format.columnSeparator];
+  const separators =
+    format.kind === 'json' ? [format.recordSeparator] : [format.recordSeparator, format.columnSeparator];
   if (separators.some((text) => text === '' || text.length > SEPARATOR_LENGTH_MAX)) {
     return `A separator has 1 to ${SEPARATOR_LENGTH_MAX} characters.`;
   }
@@ -52,7 +55,7 @@ function delimitedFault({ columnSeparator, recordSeparator, fieldQuote, escape }
   }
   for (const character of [fieldQuote, escape]) {
     if (character === null) continue;
-    if ([...character].length !== 1) return 'The field quote and the escape character are one character each.';
+    if (characterCount(character) !== 1) return 'The field quote and the escape character are one character each.';
     if (columnSeparator.startsWith(character) || recordSeparator.startsWith(character)) {
       return 'The field quote and the escape character must differ from the separators.';
     }

@@ -142,7 +142,9 @@ export const FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
   ['to_string', toStringFunction],
   [
     'date_add',
-    strict(3, 3, (values) => addDateParts(at(values, 0) as DatePart, toCount(at(values, 1)), toTimestamp(at(values, 2)))),
+    strict(3, 3, (values) =>
+      addDateParts(at(values, 0) as DatePart, toCount(at(values, 1)), toTimestamp(at(values, 2))),
+    ),
   ],
   [
     'date_diff',

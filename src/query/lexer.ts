@@ -44,7 +44,10 @@ function readToken(text: string, at: number): { token: Token; end: number } {
     const match = matchAt(QUOTED[quote] as RegExp, text, at);
     if (match === null) throw new QueryRefused(`The ${quote} that opens here is never closed`, position);
     const inside = (match[1] as string).replaceAll(quote + quote, quote);
-    return { token: { kind: quote === "'" ? 'string' : 'quotedName', text: inside, position }, end: at + match[0].length };
+    return {
+      token: { kind: quote === "'" ? 'string' : 'quotedName', text: inside, position },
+      end: at + match[0].length,
+    };
   }
   const number = matchAt(NUMBER, text, at);
   if (number !== null) return { token: readNumber(number[0], position), end: at + number[0].length };
@@ -52,7 +55,10 @@ function readToken(text: string, at: number): { token: Token; end: number } {
   if (word !== null) return { token: { kind: 'word', text: word[0], position }, end: at + word[0].length };
   const symbol = matchAt(SYMBOL, text, at);
   if (symbol !== null) return { token: { kind: 'symbol', text: symbol[0], position }, end: at + symbol[0].length };
-  throw new QueryRefused(`The character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) as number))} is not expected`, position);
+  throw new QueryRefused(
+    `The character ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) as number))} is not expected`,
+    position,
+  );
 }
 
 function readNumber(text: string, position: number): Token {

@@ -19,9 +19,10 @@ export interface LikePattern {
 }
 
 export function parseLike(pattern: string, escape: string | null): LikePattern {
-  if (pattern.length > PATTERN_LENGTH_MAX) throw invalidPattern(`A pattern has up to ${PATTERN_LENGTH_MAX} characters.`);
+  if (pattern.length > PATTERN_LENGTH_MAX)
+    throw invalidPattern(`A pattern has up to ${PATTERN_LENGTH_MAX} characters.`);
   const pieces: (string | null)[][] = [[]];
-  const characters = [...pattern];
+  const characters = Array.from(pattern);
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] as string;
     if (character === escape) {
@@ -37,7 +38,7 @@ export function parseLike(pattern: string, escape: string | null): LikePattern {
 
 export function isLike(text: string, { pieces, literals }: LikePattern, work: Work): boolean {
   work.spend(text.length);
-  return literals === null ? matchPieces([...text], pieces, work) : matchLiterals(text, literals);
+  return literals === null ? matchPieces(Array.from(text), pieces, work) : matchLiterals(text, literals);
 }
 
 function matchLiterals(text: string, literals: readonly string[]): boolean {

@@ -149,7 +149,8 @@ function parseSizes(cursor: TokenCursor, countMax: number): number[] {
   do {
     const { token } = cursor;
     const limit = countMax === 1 ? Number.MAX_SAFE_INTEGER : SCALE_MAX;
-    if (token.kind !== 'number' || typeof token.value !== 'bigint' || token.value > limit) throw cursor.refusal('a size');
+    if (token.kind !== 'number' || typeof token.value !== 'bigint' || token.value > limit)
+      throw cursor.refusal('a size');
     cursor.take();
     sizes.push(Number(token.value));
   } while (sizes.length < countMax && cursor.acceptSymbol(','));

@@ -70,7 +70,10 @@ export class ExpressionParser {
     const symbol = cursor.acceptOneOf(COMPARISON_SYMBOLS);
     if (symbol !== null) {
       const right = this.#parseConcat();
-      return this.built({ kind: 'compare', operator: COMPARISONS[symbol] as CompareOperator, left, right }, [left, right]);
+      return this.built({ kind: 'compare', operator: COMPARISONS[symbol] as CompareOperator, left, right }, [
+        left,
+        right,
+      ]);
     }
     if (cursor.acceptWord('IS')) return this.#parseIs(left);
     const isNegated = cursor.isWord('NOT') && ['BETWEEN', 'IN', 'LIKE'].some((word) => cursor.isWord(word, 1));

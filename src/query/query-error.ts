@@ -39,4 +39,5 @@ export class RecordError extends Error {
   }
 }
 
-export const invalidConversion = (): RecordError => new RecordError('InvalidTypeConversion', 'Invalid type conversion.');
+export const invalidConversion = (): RecordError =>
+  new RecordError('InvalidTypeConversion', 'Invalid type conversion.');

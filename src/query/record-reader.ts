@@ -41,7 +41,8 @@ export abstract class RecordReader {
     const rest = this.buffer.subarray(this.at);
     this.#bufferAtBytes += this.at;
     this.at = 0;
-    this.buffer = rest.length === 0 ? Buffer.from(piece.buffer, piece.byteOffset, piece.length) : Buffer.concat([rest, piece]);
+    this.buffer =
+      rest.length === 0 ? Buffer.from(piece.buffer, piece.byteOffset, piece.length) : Buffer.concat([rest, piece]);
     this.bufferChanged();
   }
 

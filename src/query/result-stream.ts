@@ -50,7 +50,13 @@ export class ResultStream {
   }
 
   error({ errorName, isFatal, message }: RecordError, positionBytes: number): void {
-    this.#push([ERROR, encodeBoolean(isFatal), encodeString(errorName), encodeString(message), encodeLong(positionBytes)]);
+    this.#push([
+      ERROR,
+      encodeBoolean(isFatal),
+      encodeString(errorName),
+      encodeString(message),
+      encodeLong(positionBytes),
+    ]);
   }
 
   progress({ scannedBytes, totalBytes }: { scannedBytes: number; totalBytes: number }): void {

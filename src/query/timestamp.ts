@@ -49,10 +49,11 @@ export class Timestamp {
   }
 }
 
+const two = (value: number): string => String(value).padStart(2, '0');
+
 /** `+05:30` */
 export function offsetText(offsetMinutes: number, separator: string): string {
   const minutes = Math.abs(offsetMinutes);
-  const two = (value: number): string => String(value).padStart(2, '0');
   return `${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${separator}${two(minutes % 60)}`;
 }
 

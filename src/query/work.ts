@@ -1,32 +1,32 @@
 /**
- * How much one record may cost. An expression of a quarter of a megabyte can copy a record of a megabyte very often:
- * whatever works through text says how many characters it was, and the record ends where that becomes too much.
+ * How much one row may cost. An expression of a quarter of a megabyte can copy a field of a megabyte very often: whatever
+ * works through text says how many characters it was, and the row ends where that becomes too much.
  */
 import { RecordError } from './query-error.ts';
 
-const CHARACTERS_PER_RECORD_MAX = 32 * 1024 * 1024;
+const CHARACTERS_PER_ROW_MAX = 16 * 1024 * 1024;
 
 export class Work {
-  #ofRecord = 0;
+  #ofRow = 0;
   #sincePause = 0;
 
-  /** For the record that comes. */
-  beginRecord(characters: number): void {
-    this.#sincePause += this.#ofRecord + characters;
-    this.#ofRecord = 0;
+  /** For the row that comes, which costs so much by itself. */
+  beginRow(characters: number): void {
+    this.#sincePause += this.#ofRow + characters;
+    this.#ofRow = 0;
   }
 
   spend(characters: number): void {
-    this.#ofRecord += characters;
-    if (this.#ofRecord > CHARACTERS_PER_RECORD_MAX) {
+    this.#ofRow += characters;
+    if (this.#ofRow > CHARACTERS_PER_ROW_MAX) {
       throw new RecordError('ResourceLimitExceeded', 'The expression takes too much work for this record.');
     }
   }
 
   /** Whether so much was done since the last time this was true. */
   isPauseDue(characters: number): boolean {
-    if (this.#sincePause + this.#ofRecord < characters) return false;
-    this.#sincePause = -this.#ofRecord;
+    if (this.#sincePause + this.#ofRow < characters) return false;
+    this.#sincePause = -this.#ofRow;
     return true;
   }
 }

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'NoAuthenticationInformation'
   | 'QueryParameterSasMandatory'
   | 'QueryParameterSddInvalid'
+  | 'RequestForbiddenByContainerEncryptionPolicy'
   | 'UnauthorizedBlobOverwrite'
   // requests that cannot be understood
   | 'AccessTierNotSupportedForBlobType'
@@ -25,6 +26,7 @@ export type ErrorCode =
   | 'Crc64Mismatch'
   | 'DuplicateTagNames'
   | 'EmptyMetadataKey'
+  | 'ErrorProcessingQueryExpression'
   | 'EmptyTagName'
   | 'InvalidBlobOrBlock'
   | 'InvalidBlobTier'

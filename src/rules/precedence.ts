@@ -18,6 +18,7 @@ import {
   type Target,
 } from './conditions.ts';
 import { type CopyState, isPending } from './copy.ts';
+import { type BlobEncryption, refuseKey } from './encryption.ts';
 import type { ErrorCode } from './error-code.ts';
 import { type Immutability, refuseChange } from './immutability.ts';
 import {
@@ -59,6 +60,7 @@ export type BlobState = Target & {
   readonly tags?: Tags | undefined;
   readonly copy?: CopyState | undefined;
   readonly immutability?: Immutability | undefined;
+  readonly encryption?: BlobEncryption | undefined;
   readonly tier?: TierState;
 };
 
@@ -74,6 +76,8 @@ type BlobRequest = {
 };
 
 type TypedRequest = BlobRequest & {
+  /** The digest of the customer's key that came with the request, null for none; absent: the operation asks for no key. */
+  readonly keySha256?: string | null | undefined;
   readonly leaseId: LeaseId | null;
   /** The only type that the operation works on; null: all. */
   readonly requiredType: BlobType | null;
@@ -115,7 +119,8 @@ export function refuseBlobWriteOperation(write: BlobWrite): Refusal | null {
     refuseOtherType(write) ??
     refuseConditionsOfWrite(write, { creates: write.creates }) ??
     refuseLease(write, refuseBlobWrite) ??
-    refuseState(write, write.effect ?? 'changes')
+    refuseState(write, write.effect ?? 'changes') ??
+    refuseOtherKey(write)
   );
 }
 
@@ -128,7 +133,8 @@ export function refuseBlobSideWriteOperation(write: TypedRequest & { readonly ef
     refuseOtherType(write) ??
     refuseConditionsOfWrite(write, { creates: false }) ??
     refuseLease(write, refuseBlobRead) ??
-    refuseState(write, write.effect)
+    refuseState(write, write.effect) ??
+    refuseOtherKey(write)
   );
 }
 
@@ -141,7 +147,8 @@ export function refuseBlobReadOperation(read: BlobRead): Refusal | null {
     refuseRead(read.conditions, conditionTarget(read), read) ??
     refuseTags(read.conditions, read.blob?.tags ?? []) ??
     refuseLease(read, refuseBlobRead) ??
-    (read.needsContent === true ? refused(refuseArchived(read)) : null)
+    (read.needsContent === true ? refused(refuseArchived(read)) : null) ??
+    refuseOtherKey(read)
   );
 }
 
@@ -255,6 +262,11 @@ function refuseState(request: BlobRequest, effect: Effect | 'deletes'): Refusal 
   const archived = effect === 'notes' || effect === 'deletes' ? null : refuseArchived(request);
   const keeps = effect === 'notes' || effect === 'stages' || effect === 'replacesKept';
   return refused(archived ?? (keeps ? null : refuseChange(blob.immutability ?? {}, nowMs)));
+}
+
+function refuseOtherKey({ blob, keySha256 }: TypedRequest): Refusal | null {
+  if (blob === null || keySha256 === undefined) return null;
+  return refused(refuseKey(blob.encryption, keySha256));
 }
 
 function refuseArchived({ blob, nowMs }: BlobRequest): ErrorCode | null {

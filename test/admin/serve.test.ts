@@ -56,6 +56,14 @@ describe('the announcement', () => {
     assert.equal(await readyReason(admin as string), null);
   });
 
+  test('names the web door, for people and for programs', async (t) => {
+    const spoken = start(t, ['--memory', '--admin-port=off', '--web-port=0']);
+    const [, web] = await spoken.printed(/^ {2}web {8}(http:\/\/127\.0\.0\.1:\d+)$/m);
+    assert.equal((await fetch(`${web}/devstoreaccount1/`)).headers.get('x-ms-error-code'), 'WebsiteNotEnabled');
+    const written = start(t, ['--memory', '--admin-port=off', '--web-port=0', '--log=json']);
+    await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n.*"service":"blob"/);
+  });
+
   test('names no admin door where there is none', async (t) => {
     const command = start(t, ['--memory', '--admin-port=off']);
     await command.printed(/Stop with Ctrl-C\.\n/);
@@ -92,15 +100,17 @@ describe('a stop', () => {
 });
 
 describe('a start that cannot be', () => {
-  test('for an admin port that is in use names that port and --admin-port', async (t) => {
-    const other = createServer().listen({ host: '127.0.0.1', port: 0 });
-    await new Promise((resolve) => other.once('listening', resolve));
-    t.after(() => other.close());
-    const { port } = other.address() as AddressInfo;
-    const { ended, output } = await runCommand(['--memory', '--blob-port=0', `--admin-port=${port}`]);
-    const sentence = `larimar: 127.0.0.1:${port} is in use already. Choose another port with --admin-port`;
-    assert.deepEqual([ended, output], [2, `${sentence} (0 picks a free one, off opens none).\n`]);
-  });
+  for (const [flag, ...more] of [['--admin-port'], ['--web-port', '--admin-port=off']] as const) {
+    test(`for a port of ${flag} that is in use names both`, async (t) => {
+      const other = createServer().listen({ host: '127.0.0.1', port: 0 });
+      await new Promise((resolve) => other.once('listening', resolve));
+      t.after(() => other.close());
+      const { port } = other.address() as AddressInfo;
+      const { ended, output } = await runCommand(['--memory', '--blob-port=0', `${flag}=${port}`, ...more]);
+      const sentence = `larimar: 127.0.0.1:${port} is in use already. Choose another port with ${flag}`;
+      assert.deepEqual([ended, output], [2, `${sentence} (0 picks a free one, off opens none).\n`]);
+    });
+  }
 
   const refused: readonly (readonly [args: readonly string[], env: Record<string, string>, message: RegExp])[] = [
     [['--engine', ENGINE, '--data', 'x'], {}, /leave --data out/],

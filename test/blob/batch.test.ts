@@ -39,6 +39,8 @@ async function namesIn(container: ContainerClient): Promise<string[]> {
 const outcomes = ({ subResponses }: BlobBatchSubmitBatchResponse): string[] =>
   subResponses.map(({ status, errorCode }) => (errorCode === undefined ? `${status}` : `${status} ${errorCode}`));
 
+const tierOf = async (blob: BlobClient): Promise<string | undefined> => (await blob.getProperties()).accessTier;
+
 describe('the official client', () => {
   test('deletes blobs of several containers', async () => {
     const [first, second] = [await freshContainer(service), await freshContainer(service)];
@@ -96,6 +98,25 @@ describe('the official client', () => {
       return outcomes(answer.value);
     });
     assert.deepEqual(tally(all), { '202': 64, '404 BlobNotFound': 64 });
+  });
+
+  test('changes the tier of blobs, each under its own conditions', async () => {
+    const container = await freshContainer(service);
+    const [plain, leased, opened] = await makeBlobs(container, 'plain', 'leased', 'opened');
+    assert.ok(plain !== undefined && leased !== undefined && opened !== undefined);
+    await leased.getBlobLeaseClient().acquireLease(-1);
+    const { leaseId } = await opened.getBlobLeaseClient().acquireLease(-1);
+    const missing = container.getBlobClient('missing');
+    const batch = new BlobBatch();
+    for (const blob of [plain, missing]) await batch.setBlobAccessTier(blob, 'Cool');
+    await batch.setBlobAccessTier(leased, 'Cool', { conditions: { leaseId: randomUUID() } });
+    await batch.setBlobAccessTier(opened, 'Cold', { conditions: { leaseId: leaseId as string } });
+    const answer = await container.getBlobBatchClient().submitBatch(batch);
+    assert.deepEqual(outcomes(answer), ['200', '404 BlobNotFound', '412 LeaseIdMismatchWithBlobOperation', '200']);
+    assert.deepEqual(await Promise.all([plain, leased, opened].map(tierOf)), ['Cool', 'Hot', 'Cold']);
+    const again = await service.getBlobBatchClient().setBlobsAccessTier([plain, missing], 'Hot');
+    assert.deepEqual(outcomes(again), ['200', '404 BlobNotFound']);
+    assert.equal(await tierOf(plain), 'Hot');
   });
 
   test('works as an account that is not the development account', async () => {

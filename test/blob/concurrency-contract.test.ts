@@ -737,8 +737,8 @@ async function copyInto(
   { source, ...conditions }: CopyRequest,
 ): Promise<{ etag?: string | undefined; copyId?: string | undefined }> {
   const poller = await blob.beginCopyFromURL(source, conditions);
-  const { result, copyId } = poller.getOperationState();
-  return { etag: result?.etag, copyId };
+  const state: { result?: { etag?: string }; copyId?: string } = poller.getOperationState();
+  return { etag: state.result?.etag, copyId: state.copyId };
 }
 
 /** A source that announces itself and then sends nothing, so that a copy of it stays under way. */

@@ -35,7 +35,7 @@ export const blobRequest = (container: string, blob: string) => ({
   version: NEWEST_VERSION,
 });
 
-const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null };
+const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null, encryptionScope: null };
 
 const containerRequest = (container: string) => ({
   name: { account: ACCOUNT, container },

@@ -5,8 +5,8 @@ import { sealAppendBlob as seal } from '../../service/blob/seal-append-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseBody, parseNumberHeader } from './request-headers.ts';
-import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { parseBody, parseKeyedBlobRequest, parseNumberHeader } from './request-headers.ts';
+import { etagHeaders, hashHeaders, writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 
@@ -16,7 +16,7 @@ export const appendBlock: Operation = {
   async handle(storage, exchange, resource) {
     const body = parseBody(exchange, { maxBytes: appendBlockBytesMax(exchange.version) });
     if (body.lengthBytes === 0) throw invalidHeader('Content-Length', '0');
-    const request = { ...parseBlobRequest(exchange, resource), ...parseAppendConditions(exchange), body };
+    const request = { ...parseKeyedBlobRequest(exchange, resource), ...parseAppendConditions(exchange), body };
     return renderAppended(exchange, await append(storage, request));
   },
 };
@@ -26,7 +26,7 @@ export const sealAppendBlob: Operation = {
   need: blobNeeds.sealAppendBlob,
   async handle(storage, exchange, resource) {
     const { positionBytes } = parseAppendConditions(exchange);
-    const record = await seal(storage, { ...parseBlobRequest(exchange, resource), positionBytes });
+    const record = await seal(storage, { ...parseKeyedBlobRequest(exchange, resource), positionBytes });
     return { status: 200, headers: [...etagHeaders(exchange, record), 'x-ms-blob-sealed', 'true'] };
   },
 };
@@ -44,13 +44,12 @@ export function renderAppended(exchange: Exchange, appended: BlockAppended): Rep
   return {
     status: 201,
     headers: [
-      ...etagHeaders(exchange, appended.record),
+      ...writtenHeaders(exchange, appended.record),
       'x-ms-blob-append-offset',
       String(appended.offsetBytes),
       'x-ms-blob-committed-block-count',
       String(appended.blockCount),
       ...hashHeaders(appended),
-      ...SERVER_ENCRYPTED,
     ],
   };
 }

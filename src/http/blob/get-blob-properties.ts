@@ -1,7 +1,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { getBlobProperties as get } from '../../service/blob/get-blob.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest } from './request-headers.ts';
+import { parseKeyedBlobRequest } from './request-headers.ts';
 import { blobHeaders, etagHeaders, metadataHeaders, tierHeaders } from './response-headers.ts';
 
 export const getBlobProperties: Operation = {
@@ -9,7 +9,7 @@ export const getBlobProperties: Operation = {
   need: blobNeeds.getBlobProperties,
   takesPast: true,
   async handle(storage, exchange, resource) {
-    const read = await get(storage, parseBlobRequest(exchange, resource));
+    const read = await get(storage, parseKeyedBlobRequest(exchange, resource));
     const { blob } = read;
     const headers = [...blobHeaders(exchange, read), ...tierHeaders(blob, read.nowMs)];
     headers.push('Content-Length', String(blob.lengthBytes));
@@ -23,7 +23,7 @@ export const getBlobMetadata: Operation = {
   need: blobNeeds.getBlobMetadata,
   takesPast: true,
   async handle(storage, exchange, resource) {
-    const { blob } = await get(storage, parseBlobRequest(exchange, resource));
+    const { blob } = await get(storage, parseKeyedBlobRequest(exchange, resource));
     return { status: 200, headers: [...etagHeaders(exchange, blob), ...metadataHeaders(blob.metadata)] };
   },
 };

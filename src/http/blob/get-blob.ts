@@ -6,7 +6,7 @@ import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-b
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, Reply } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseFlag } from './request-headers.ts';
+import { parseFlag, parseKeyedBlobRequest } from './request-headers.ts';
 import { blobHeaders } from './response-headers.ts';
 
 const HASHED_RANGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -21,7 +21,7 @@ export const getBlob: Operation = {
     const rangeText = exchange.header('x-ms-range') ?? exchange.header('range');
     const range = rangeText === null ? null : parseRange(rangeText);
     const rangeHash = parseRangeHash(exchange, range !== null);
-    const read = await get(storage, { ...parseBlobRequest(exchange, resource), range });
+    const read = await get(storage, { ...parseKeyedBlobRequest(exchange, resource), range });
     return rangeHash === null ? render(exchange, read) : renderHashed(exchange, read, rangeHash);
   },
 };

@@ -7,10 +7,10 @@ import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/version
 import { putBlob as put, putEmptyBlob } from '../../service/blob/put-blob.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
 import { requireContentLength } from '../body.ts';
-import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
+import type { AuthorizedExchange, Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseBody, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
+import { parseBody, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
+import { hashHeaders, writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 
@@ -19,24 +19,22 @@ export const putBlob: Operation = {
   need: blobNeeds.putBlob,
   async handle(storage, exchange, resource) {
     const type = parseBlobType(exchange);
-    const request = { ...parseBlobRequest(exchange, resource), mayOverwrite: mayOverwrite(exchange) };
+    const request = { ...parseKeyedBlobRequest(exchange, resource), mayOverwrite: mayOverwrite(exchange) };
     if (type === 'BlockBlob') {
       const blob = parseNewBlob(exchange, { plain: true });
       const body = parseBody(exchange, { maxBytes: putBlobBytesMax(exchange.version) });
       const claimedMd5 = blob.headers.contentMd5 === undefined ? null : Buffer.from(blob.headers.contentMd5, 'base64');
       const written = await put(storage, { ...request, ...blob, body: { ...body, md5: body.md5 ?? claimedMd5 } });
-      return reply([...writtenHeaders(exchange, written), ...hashHeaders(written)]);
+      return { status: 201, headers: [...writtenHeaders(exchange, written), ...hashHeaders(written)] };
     }
     refuseBody(exchange);
     const lengthBytes = type === 'PageBlob' ? parsePageBlobLength(exchange) : 0;
     const sequenceNumber = type === 'PageBlob' ? parseFirstSequenceNumber(exchange) : '0';
     const blob = parseNewBlob(exchange, { plain: true });
     const written = await putEmptyBlob(storage, { ...request, ...blob, type, lengthBytes, sequenceNumber });
-    return reply(writtenHeaders(exchange, written));
+    return { status: 201, headers: writtenHeaders(exchange, written) };
   },
 };
-
-const reply = (headers: readonly string[]): Reply => ({ status: 201, headers: [...headers, ...SERVER_ENCRYPTED] });
 
 /** A token with `c` and without `w` may make a blob, not replace one. */
 export const mayOverwrite = ({ identity }: AuthorizedExchange): boolean => hasPermission(identity, 'w');

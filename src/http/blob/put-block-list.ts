@@ -8,8 +8,8 @@ import { StorageError } from '../../service/storage-error.ts';
 import { readWhole, requireContentLength } from '../body.ts';
 import { parseXml, type XmlNode } from '../xml.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseBodyHashes, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
+import { parseBodyHashes, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
+import { hashHeaders, writtenHeaders } from './response-headers.ts';
 
 /** 50,000 ids of 64 bytes in Base64, in elements, with room for white space. */
 const LIST_BYTES_MAX = 12 * 1024 * 1024;
@@ -27,7 +27,7 @@ export const putBlockList: Operation = {
     requireContentLength(exchange);
     const given = parseBodyHashes(exchange);
     const request = {
-      ...parseBlobRequest(exchange, resource),
+      ...parseKeyedBlobRequest(exchange, resource),
       ...parseNewBlob(exchange, { plain: false }),
     };
     const body = await readWhole(exchange, { maxBytes: LIST_BYTES_MAX });
@@ -36,7 +36,7 @@ export const putBlockList: Operation = {
     const written = await put(storage, { ...request, entries: parseEntries(parseXml(body)) });
     return {
       status: 201,
-      headers: [...writtenHeaders(exchange, written), ...hashHeaders(hashes), ...SERVER_ENCRYPTED],
+      headers: [...writtenHeaders(exchange, written), ...hashHeaders(hashes)],
     };
   },
 };

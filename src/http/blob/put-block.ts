@@ -4,6 +4,7 @@ import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/version
 import { putBlock as put } from '../../service/blob/put-block.ts';
 import { invalidHeader, invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { blobNameOf, type Operation } from './operation.ts';
 import { parseBody, parseLeaseIdHeader } from './request-headers.ts';
 import { hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
@@ -21,6 +22,8 @@ export const putBlock: Operation = {
       name: blobNameOf(exchange, resource),
       leaseId: parseLeaseIdHeader(exchange, 'x-ms-lease-id'),
       version: exchange.version,
+      key: parseCustomerKey(exchange),
+      encryptionScope: parseEncryptionScope(exchange),
       blockId,
       body,
     });

@@ -21,6 +21,7 @@ import type { BlobHeaders } from '../../service/records/blob-record.ts';
 import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../service/storage-error.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
 
 const METADATA_PREFIX = 'x-ms-meta-';
@@ -33,6 +34,11 @@ export function parseBlobRequest(exchange: Exchange, resource: BlobResource): Bl
     leaseId: parseLeaseIdHeader(exchange, 'x-ms-lease-id'),
     version: exchange.version,
   };
+}
+
+/** The same for operations on content and metadata, which a key of the customer's may seal. */
+export function parseKeyedBlobRequest(exchange: Exchange, resource: BlobResource): BlobRequest {
+  return { ...parseBlobRequest(exchange, resource), key: parseCustomerKey(exchange) };
 }
 
 /** The snapshot or version that a request addresses; null: the blob itself. */
@@ -76,6 +82,7 @@ export function parseNewBlob(exchange: Exchange, { plain }: { plain: boolean }):
     tags: parseTags(exchange),
     tier: parseTierHeader(exchange),
     immutability: parseImmutability(exchange),
+    encryptionScope: parseEncryptionScope(exchange),
   };
 }
 

@@ -3,6 +3,7 @@
 import type { ResponseOverrides } from '../../auth/identity.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
 import type { CopyState } from '../../rules/copy.ts';
+import type { BlobEncryption } from '../../rules/encryption.ts';
 import type { Immutability } from '../../rules/immutability.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
@@ -19,11 +20,11 @@ interface Stamped {
   readonly lastModifiedMs: number;
 }
 
-/** Of a write: the new ETag and time, and the version where versions are kept. */
+/** Of a write: the new ETag and time, the version where versions are kept, and how it is encrypted. */
 export function writtenHeaders(exchange: Exchange, blob: BlobWritten): string[] {
   const headers = etagHeaders(exchange, blob);
   if (blob.versionId !== undefined) headers.push('x-ms-version-id', blob.versionId);
-  return headers;
+  return headers.concat(encryptionHeaders(blob), SERVER_ENCRYPTED);
 }
 
 export function etagHeaders(exchange: Exchange, { etag, lastModifiedMs }: Stamped): string[] {
@@ -143,7 +144,7 @@ export function immutabilityHeaders({ until, legalHold }: Immutability): string[
   return headers;
 }
 
-function encryptionHeaders({ encryption }: BlobRecord): string[] {
+function encryptionHeaders({ encryption }: { readonly encryption?: BlobEncryption }): string[] {
   if (encryption === undefined) return [];
   return 'scope' in encryption
     ? ['x-ms-encryption-scope', encryption.scope]

@@ -29,6 +29,7 @@ import type { BlobResource, Operation } from './operation.ts';
 import { putBlob } from './put-blob.ts';
 import { putBlock } from './put-block.ts';
 import { putBlockList } from './put-block-list.ts';
+import { queryBlobContents } from './query-blob-contents.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
 import { setBlobExpiry } from './set-blob-expiry.ts';
@@ -97,7 +98,7 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'PUT snapshot': snapshotBlob,
   'PUT copy': toCome('Abort Copy Blob', blobNeeds.abortCopyBlob),
   'PUT undelete': toCome('Undelete Blob', blobNeeds.undeleteBlob),
-  'POST query': toCome('Query Blob Contents', blobNeeds.queryBlobContents),
+  'POST query': queryBlobContents,
   'PUT page': toCome('Put Page', blobNeeds.putPage),
   'GET pagelist': toCome('Get Page Ranges', blobNeeds.getPageRanges),
   'PUT incrementalcopy': toCome('Incremental Copy Blob', blobNeeds.incrementalCopyBlob),

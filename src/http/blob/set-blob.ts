@@ -3,16 +3,16 @@ import { setBlobMetadata as setMetadata } from '../../service/blob/set-blob-meta
 import { setBlobProperties as setProperties } from '../../service/blob/set-blob-properties.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobHeaders, parseBlobRequest, parseMetadata } from './request-headers.ts';
-import { etagHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
+import { parseBlobHeaders, parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
+import { etagHeaders, writtenHeaders } from './response-headers.ts';
 
 export const setBlobMetadata: Operation = {
   name: 'Set Blob Metadata',
   need: blobNeeds.setBlobMetadata,
   async handle(storage, exchange, resource) {
-    const request = { ...parseBlobRequest(exchange, resource), metadata: parseMetadata(exchange) };
+    const request = { ...parseKeyedBlobRequest(exchange, resource), metadata: parseMetadata(exchange) };
     const written = await setMetadata(storage, request);
-    return { status: 200, headers: [...writtenHeaders(exchange, written), ...SERVER_ENCRYPTED] };
+    return { status: 200, headers: writtenHeaders(exchange, written) };
   },
 };
 
@@ -29,7 +29,7 @@ export const setBlobProperties: Operation = {
   async handle(storage, exchange, resource) {
     if (PAGE_BLOB_HEADERS.some((name) => exchange.header(name) !== null)) throw new StorageError('InvalidBlobType');
     const request = {
-      ...parseBlobRequest(exchange, resource),
+      ...parseKeyedBlobRequest(exchange, resource),
       headers: parseBlobHeaders(exchange, { plain: false }),
     };
     return { status: 200, headers: etagHeaders(exchange, await setProperties(storage, request)) };

@@ -30,7 +30,7 @@ export interface BlockAppended {
 
 export async function appendBlock(storage: Storage, request: AppendBlockRequest): Promise<BlockAppended> {
   if (!storage.extents.isSmall(request.body.lengthBytes)) await refuseEarly(storage, request);
-  const want = { md5: false, crc64: request.body.md5 === null };
+  const want = { md5: false, crc64: request.body.md5 === null, key: request.key };
   const { extent, md5, crc64 } = await takeBody(storage, request.body, want);
   if (extent === null) throw invalidHeader('Content-Length', '0');
   const record = await storage.extents.publishing(extent, () =>

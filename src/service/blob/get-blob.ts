@@ -47,7 +47,8 @@ export async function getBlob(
     if (slice === 'unsatisfiable') {
       throw new StorageError('InvalidRange', { headers: { 'Content-Range': `bytes */${lengthBytes}` } });
     }
-    const bytes = await storage.readers.open(snapshot, content, slice ?? { offsetBytes: 0, lengthBytes });
+    const wanted = slice ?? { offsetBytes: 0, lengthBytes };
+    const bytes = await storage.readers.open(snapshot, content, wanted, request.key ?? null);
     return { ...read, slice, bytes };
   });
 }

@@ -7,6 +7,7 @@ import type { LeaseId } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
 import type { BlobState, Refusal } from '../../rules/precedence.ts';
 import type { ApiVersion } from '../../rules/versions.ts';
+import type { CustomerKey } from '../extents/customer-key.ts';
 import type { Known } from '../known.ts';
 import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
@@ -42,6 +43,8 @@ export interface BlobRequest {
   readonly conditions: Conditions;
   readonly leaseId: LeaseId | null;
   readonly version: ApiVersion;
+  /** Null: none was sent; absent: the operation asks for none. */
+  readonly key?: CustomerKey | null;
 }
 
 /** What is common to a transaction and a snapshot. */
@@ -187,8 +190,8 @@ const retentionDaysOf = ({ deleteRetention }: Partial<ServiceProperties>): numbe
 
 function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {
   if (blob !== null) {
-    const { type, etag, lastModifiedMs, lease, tags, copy, immutability } = blob;
-    return { type, etag, lastModifiedMs, lease, tags, copy, immutability, tier: blob, committed: true };
+    const { type, etag, lastModifiedMs, lease, tags, copy, immutability, encryption } = blob;
+    return { type, etag, lastModifiedMs, lease, tags, copy, immutability, encryption, tier: blob, committed: true };
   }
   if (staging === null) return null;
   return { type: 'BlockBlob', etag: '', lastModifiedMs: 0, lease: staging.lease, committed: false };
@@ -201,6 +204,7 @@ export const situation = (loaded: LoadedBlob, request: BlobRequest, nowMs: numbe
   conditions: request.conditions,
   leaseId: request.leaseId,
   version: request.version,
+  keySha256: request.key === undefined ? undefined : (request.key?.sha256 ?? null),
   nowMs,
 });
 

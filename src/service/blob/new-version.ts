@@ -1,4 +1,5 @@
 /** What every write gives to a blob's record, whatever else it changes: a new ETag and time, and the lease it leaves. */
+import { type BlobEncryption, resolveEncryption } from '../../rules/encryption.ts';
 import type { Immutability } from '../../rules/immutability.ts';
 import { AVAILABLE } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
@@ -7,20 +8,24 @@ import { leaseAfterWrite } from '../../rules/precedence.ts';
 import type { Tags } from '../../rules/tags.ts';
 import type { TierState } from '../../rules/tier.ts';
 import type { BlobHeaders, BlobRecord } from '../records/blob-record.ts';
+import type { ContainerRecord } from '../records/container-record.ts';
 import { changedAt, type Storage } from '../storage.ts';
-import type { LoadedBlob } from './load.ts';
+import { StorageError } from '../storage-error.ts';
+import type { BlobRequest, LoadedBlob } from './load.ts';
 
 export interface BlobWritten {
   readonly etag: string;
   readonly lastModifiedMs: number;
   /** Where the account keeps versions. */
   readonly versionId?: Moment;
+  readonly encryption?: BlobEncryption;
 }
 
-export const written = ({ etag, lastModifiedMs, versionId }: BlobRecord): BlobWritten => ({
+export const written = ({ etag, lastModifiedMs, versionId, encryption }: BlobRecord): BlobWritten => ({
   etag,
   lastModifiedMs,
   ...(versionId === undefined ? {} : { versionId }),
+  ...(encryption === undefined ? {} : { encryption }),
 });
 
 /** What a request that makes a blob, or puts another in its place, says about it besides its content. */
@@ -30,6 +35,8 @@ export interface NewBlob {
   readonly tags: Tags | null;
   readonly tier: TierState['tier'] | null;
   readonly immutability: Immutability | null;
+  /** Null: the container's, if it has one. */
+  readonly encryptionScope: string | null;
 }
 
 export function newVersion(
@@ -53,17 +60,29 @@ export function keptLease({ state }: LoadedBlob, nowMs: number): BlobRecord['lea
 
 /** The fields of a record that come from the request; an overwrite without a tier keeps the old one. */
 export function newBlobFields(
-  { headers, metadata, tags, tier, immutability }: NewBlob,
-  before: BlobRecord | null,
+  request: NewBlob & Pick<BlobRequest, 'key'>,
+  { blob, container }: LoadedBlob,
   nowMs: number,
-): Pick<BlobRecord, 'headers' | 'metadata' | 'tags' | 'immutability' | keyof TierState> {
+): Pick<BlobRecord, 'headers' | 'metadata' | 'tags' | 'immutability' | 'encryption' | keyof TierState> {
+  const { headers, metadata, tags, tier, immutability } = request;
   return {
     headers,
     metadata,
     ...(tags === null || tags.length === 0 ? {} : { tags }),
     ...(immutability === null ? {} : { immutability }),
-    ...tierOf(tier ?? null, before, nowMs),
+    ...encryptionOf(request, container),
+    ...tierOf(tier ?? null, blob, nowMs),
   };
+}
+
+export function encryptionOf(
+  { key = null, encryptionScope }: Pick<NewBlob, 'encryptionScope'> & Pick<BlobRequest, 'key'>,
+  container: ContainerRecord | null,
+): { encryption?: BlobEncryption } {
+  const asked = { keySha256: key?.sha256 ?? null, scope: encryptionScope };
+  const resolved = resolveEncryption(asked, container?.encryptionScope);
+  if ('refusal' in resolved) throw new StorageError(resolved.refusal);
+  return resolved.encryption === null ? {} : { encryption: resolved.encryption };
 }
 
 function tierOf(asked: TierState['tier'] | null, before: BlobRecord | null, nowMs: number): TierState {

@@ -31,20 +31,20 @@ export async function putBlob(
   request: PutBlobRequest,
 ): Promise<BlobWritten & { md5: Buffer; crc64: Buffer }> {
   if (!storage.extents.isSmall(request.body.lengthBytes)) await refuseEarly(storage, request);
-  const { extent, md5, crc64 } = await takeBody(storage, request.body, { md5: true, crc64: true });
+  const { extent, md5, crc64 } = await takeBody(storage, request.body, { md5: true, crc64: true, key: request.key });
   const written = await storage.extents.publishing(extent, () =>
     transact(storage.engine, async (tx) => {
       const nowMs = storage.clock.nowMs();
       const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
       refusePut(storage, loaded, request, nowMs);
-      const { blob, staging, keys } = loaded;
+      const { staging, keys } = loaded;
 
       const record: BlobRecord = {
         type: 'BlockBlob',
         ...newVersion(storage, loaded, nowMs),
         lengthBytes: request.body.lengthBytes,
         content: contentOf(extent),
-        ...newBlobFields(request, blob, nowMs),
+        ...newBlobFields(request, loaded, nowMs),
         headers: { contentMd5: (md5 as Buffer).toString('base64'), ...request.headers },
       };
       if (extent !== null) storage.extents.publish(tx, extent);
@@ -70,13 +70,13 @@ export async function putEmptyBlob(storage: Storage, request: PutEmptyBlobReques
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
     refusePut(storage, loaded, request, nowMs);
-    const { blob, staging, keys } = loaded;
+    const { staging, keys } = loaded;
     const record: BlobRecord = {
       type,
       ...newVersion(storage, loaded, nowMs),
       lengthBytes,
       content: type === 'PageBlob' ? createPages(tx, storage.ids) : { kind: 'appended', lists: [], blockCount: 0 },
-      ...newBlobFields(request, blob, nowMs),
+      ...newBlobFields(request, loaded, nowMs),
       ...(type === 'PageBlob' ? { sequenceNumber } : {}),
     };
     if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
@@ -100,7 +100,8 @@ export function refusePut(
   request: BlobRequest & { readonly mayOverwrite: boolean },
   nowMs: number,
 ): void {
-  const asked = situation(loaded, request, nowMs);
+  // What was there before, and its key, are nothing to whoever puts another in its place.
+  const asked = { ...situation(loaded, request, nowMs), keySha256: undefined };
   refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: null, effect: replacing(storage, loaded) }));
   if (loaded.blob !== null && !request.mayOverwrite) throw new StorageError('UnauthorizedBlobOverwrite');
 }

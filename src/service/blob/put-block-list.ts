@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { type BlockListEntry, blockIdLengthBytes, resolveBlockList } from '../../rules/block-list.ts';
+import { refuseKey } from '../../rules/encryption.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { BlobContent, BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, UnreadableRecord } from '../records/codec.ts';
@@ -25,7 +26,7 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
-    const asked = situation(loaded, request, nowMs);
+    const asked = { ...situation(loaded, request, nowMs), keySha256: undefined };
     refuse(
       refuseBlobWriteOperation({
         ...asked,
@@ -36,12 +37,13 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
     );
     const { blob, staging, keys } = loaded;
 
-    const resolved = resolveBlockList(request.entries, {
-      committed: await loadCommitted(tx, blob?.content ?? null),
-      staged: await loadStaged(tx, staging, request.entries),
-    });
+    const committed = await loadCommitted(tx, blob?.content ?? null);
+    const staged = await loadStaged(tx, staging, request.entries);
+    const resolved = resolveBlockList(request.entries, { committed, staged });
     if ('refusal' in resolved) throw new StorageError(resolved.refusal);
     const { blocks } = resolved;
+    if (blocks.some((block) => staged.get(block.blockId) === block)) refuseOtherKey(staging, request);
+    if (blocks.some((block) => committed.get(block.blockId) === block)) refuseOtherKey(blob, request);
     const content = storeLayout(tx, storage, blocks);
 
     const record: BlobRecord = {
@@ -49,12 +51,18 @@ export async function putBlockList(storage: Storage, request: PutBlockListReques
       ...newVersion(storage, loaded, nowMs),
       lengthBytes: blocks.reduce((sum, block) => sum + block.lengthBytes, 0),
       content,
-      ...newBlobFields(request, blob, nowMs),
+      ...newBlobFields(request, loaded, nowMs),
     };
     const keeping = content.kind === 'layout' ? content.id : null;
     if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging, keeping });
     return written(await replaceBlob(tx, storage, loaded, { record, keeping, nowMs }));
   });
+}
+
+/** A blob's blocks are all sealed with one key. */
+function refuseOtherKey(stored: BlobRecord | StagingRecord | null, { key = null }: BlobRequest): void {
+  const code = refuseKey(stored?.encryption, key?.sha256 ?? null);
+  if (code !== null) throw new StorageError(code);
 }
 
 function storeLayout(tx: Transaction, storage: Storage, blocks: readonly LayoutBlock[]): BlobContent {

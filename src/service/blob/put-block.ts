@@ -4,6 +4,7 @@ import type { Id } from '../../base/ids.ts';
 import { transact } from '../../engine/transact.ts';
 import { blockIdLengthBytes, refuseBlockId } from '../../rules/block-list.ts';
 import { NO_CONDITIONS } from '../../rules/conditions.ts';
+import { refuseKey } from '../../rules/encryption.ts';
 import { AVAILABLE } from '../../rules/lease.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
@@ -21,7 +22,7 @@ import {
   situation,
   snapshotReader,
 } from './load.ts';
-import { keptLease } from './new-version.ts';
+import { encryptionOf, keptLease } from './new-version.ts';
 import { beginStaging, keepAlive } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';
 
@@ -35,6 +36,8 @@ export interface PutBlockRequest extends Omit<BlobRequest, 'conditions'> {
   /** Base64, as sent. */
   readonly blockId: string;
   readonly body: Body;
+  /** Null: the container's, if it has one. */
+  readonly encryptionScope?: string | null;
 }
 
 export async function putBlock(
@@ -45,7 +48,7 @@ export async function putBlock(
   if (!storage.extents.isSmall(request.body.lengthBytes) || isCounted(request.blockId)) {
     await refuseEarly(storage, request);
   }
-  const want = { md5: false, crc64: request.body.md5 === null };
+  const want = { md5: false, crc64: request.body.md5 === null, key: request.key };
   const { extent, md5, crc64 } = await takeBody(storage, request.body, want);
   if (extent === null) throw new StorageError('InvalidHeaderValue', { elements: { HeaderName: 'Content-Length' } });
   await storage.extents.publishing(extent, () =>
@@ -53,7 +56,7 @@ export async function putBlock(
       const nowMs = storage.clock.nowMs();
       const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
       refusePutBlock(loaded, request, nowMs);
-      const staging = loaded.staging ?? newStaging(storage, request.blockId, nowMs);
+      const staging = loaded.staging ?? newStaging(storage, loaded, request, nowMs);
       if (loaded.staging === null) beginStaging(tx, loaded.keys.staging, staging);
       else keepAlive(tx, { headKey: loaded.keys.staging, staging, nowMs });
 
@@ -81,10 +84,13 @@ async function refuseEarly(storage: Storage, request: PutBlockRequest & BlobRequ
 }
 
 function refusePutBlock(loaded: LoadedBlob, request: PutBlockRequest & BlobRequest, nowMs: number): void {
-  const asked = situation(loaded, request, nowMs);
+  // The blob's own content is nothing to a block, nor is its key; the blocks staged before are.
+  const asked = { ...situation(loaded, request, nowMs), keySha256: undefined };
   refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob', effect: 'stages' }));
   const code = refuseBlockId(request.blockId, idLengthSoFar(loaded));
   if (code !== null) throw new StorageError(code);
+  const otherKey = loaded.staging === null ? null : refuseKey(loaded.staging.encryption, request.key?.sha256 ?? null);
+  if (otherKey !== null) throw new StorageError(otherKey);
 }
 
 function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
@@ -92,11 +98,17 @@ function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
   return blob?.content.kind === 'layout' && blob.content.hidesBlocks !== true ? blob.content.blockIdBytes : null;
 }
 
-function newStaging(storage: Storage, blockId: string, nowMs: number): StagingRecord {
+function newStaging(
+  storage: Storage,
+  { container }: LoadedBlob,
+  { blockId, key = null, encryptionScope = null }: PutBlockRequest,
+  nowMs: number,
+): StagingRecord {
   return {
     id: storage.ids.next(),
     blockIdBytes: blockIdLengthBytes(blockId) as number,
     createdMs: nowMs,
+    ...encryptionOf({ key, encryptionScope }, container),
     lease: AVAILABLE,
   };
 }

@@ -3,6 +3,7 @@ import { hash as hashOnce } from 'node:crypto';
 import { BodyHash } from '../../base/body-hash.ts';
 import { crc64Of } from '../../base/crc64.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
+import type { CustomerKey } from '../extents/customer-key.ts';
 import type { StagedExtent } from '../extents/extents.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
@@ -24,31 +25,35 @@ export interface TakenBody {
   readonly crc64: Buffer | null;
 }
 
-/** `want`: the hashes to compute even if the client gave none. */
-export async function takeBody(
-  storage: Storage,
-  body: Body,
-  want: { md5: boolean; crc64: boolean },
-): Promise<TakenBody> {
-  const compute = { md5: want.md5 || body.md5 !== null, crc64: want.crc64 || body.crc64 !== null };
+interface Wanted {
+  /** Hashes to compute even if the client gave none. */
+  readonly md5: boolean;
+  readonly crc64: boolean;
+  /** What to seal the bytes with; hashes are of what the client sent. */
+  readonly key?: CustomerKey | null | undefined;
+}
+
+export async function takeBody(storage: Storage, body: Body, want: Wanted): Promise<TakenBody> {
+  const { key = null } = want;
+  const compute = { md5: want.md5 || body.md5 !== null, crc64: want.crc64 || body.crc64 !== null, key };
   return storage.extents.isSmall(body.lengthBytes)
     ? takeSmall(storage, body, compute)
     : takeLarge(storage, body, compute);
 }
 
-async function takeSmall(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
+async function takeSmall(storage: Storage, body: Body, compute: Wanted): Promise<TakenBody> {
   const bytes = await body.whole();
   if (bytes.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
   const md5 = compute.md5 ? hashOnce('md5', bytes, 'buffer') : null;
   const crc64 = compute.crc64 ? crc64Of(bytes) : null;
   refuseHashMismatch(body, { md5, crc64 });
-  return { extent: bytes.length === 0 ? null : storage.extents.stageSmall(bytes), md5, crc64 };
+  return { extent: bytes.length === 0 ? null : storage.extents.stageSmall(bytes, compute.key), md5, crc64 };
 }
 
-async function takeLarge(storage: Storage, body: Body, compute: { md5: boolean; crc64: boolean }): Promise<TakenBody> {
-  const hash = new BodyHash({ ...compute, lengthBytes: body.lengthBytes });
+async function takeLarge(storage: Storage, body: Body, { md5, crc64, key = null }: Wanted): Promise<TakenBody> {
+  const hash = new BodyHash({ md5, crc64, lengthBytes: body.lengthBytes });
   try {
-    const extent = await storage.extents.stageLarge(hashing(body.stream(), hash), body.lengthBytes);
+    const extent = await storage.extents.stageLarge(hashing(body.stream(), hash), body.lengthBytes, key);
     try {
       const digests = await hash.digest();
       refuseHashMismatch(body, digests);

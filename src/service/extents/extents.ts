@@ -12,6 +12,7 @@ import { encodeJson } from '../records/codec.ts';
 import { type ExtentRef, encodeInline } from '../records/extent-record.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
 import { extentKey, garbageKey } from '../records/keys.ts';
+import { type CustomerKey, sealBytes, sealStream } from './customer-key.ts';
 import { dropPages, freezePages } from './pages-seam.ts';
 import { release, share } from './references.ts';
 
@@ -55,15 +56,22 @@ export class Extents {
     return lengthBytes <= INLINE_BYTES_MAX;
   }
 
-  stageSmall(bytes: Uint8Array): StagedExtent {
-    return { ref: { id: this.#ids.next(), inline: true }, lengthBytes: bytes.length, body: { bytes } };
+  stageSmall(bytes: Uint8Array, key: CustomerKey | null = null): StagedExtent {
+    const id = this.#ids.next();
+    const sealed = key === null ? bytes : sealBytes(key, { extentId: id, offsetBytes: 0 }, bytes);
+    return { ref: { id, inline: true }, lengthBytes: bytes.length, body: { bytes: sealed } };
   }
 
   /** Streams a body into the content store; resolves once it is durable. */
-  async stageLarge(source: AsyncIterable<Uint8Array>, lengthBytes: number): Promise<StagedExtent> {
+  async stageLarge(
+    source: AsyncIterable<Uint8Array>,
+    lengthBytes: number,
+    key: CustomerKey | null = null,
+  ): Promise<StagedExtent> {
     const id = this.#ids.next();
     const begunMs = this.#clock.nowMs();
-    const placement = await this.#content.write(id, source, lengthBytes);
+    const bytes = key === null ? source : sealStream(key, { extentId: id, offsetBytes: 0 }, source);
+    const placement = await this.#content.write(id, bytes, lengthBytes);
     return { ref: { id, inline: false }, lengthBytes, body: { placement, begunMs } };
   }
 

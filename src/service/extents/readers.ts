@@ -13,6 +13,7 @@ import { extentKey, layoutKey } from '../records/keys.ts';
 import { type LayoutPiece, layoutPieces } from '../records/layout.ts';
 import { freshSnapshots } from '../records/scan.ts';
 import { appendedPieces } from './appended.ts';
+import { type CustomerKey, sealBytes, sealStream } from './customer-key.ts';
 
 /** How many extents of a block list are looked up at a time. */
 const WINDOW_PIECES = 64;
@@ -43,26 +44,34 @@ export class Readers {
     }
   }
 
-  /** The bytes of one range of a blob: at once when they stand in the engine, as a stream otherwise. */
+  /**
+   * The bytes of one range of a blob: at once when they stand in the engine, as a stream otherwise. `key`: what they are
+   * sealed with.
+   */
   async open(
     snapshot: Snapshot,
     content: BlobContent,
     range: ByteRange,
+    key: CustomerKey | null = null,
   ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
     if (content.kind === 'empty' || range.lengthBytes === 0) return new Uint8Array(0);
     switch (content.kind) {
       case 'inline':
       case 'extent':
-        return this.#openExtent(snapshot, { id: content.id, inline: content.kind === 'inline' }, range);
+        return this.#openExtent(
+          snapshot,
+          { extent: { id: content.id, inline: content.kind === 'inline' }, ...range },
+          key,
+        );
       case 'layout': {
         const layout = await loadValue(snapshot, layoutKey(content.id));
         const windows = inWindows(layoutPieces(layout, range));
-        return new PinnedBytes([this.#pin(content.id)], this.#readPieces(windows));
+        return new PinnedBytes([this.#pin(content.id)], this.#readPieces(windows, key));
       }
       case 'appended': {
         const pins = content.lists.map(({ id }) => this.#pin(id));
         const windows = appendedPieces(freshSnapshots(this.#engine), content, range);
-        return new PinnedBytes(pins, this.#readPieces(windows));
+        return new PinnedBytes(pins, this.#readPieces(windows, key));
       }
       case 'pages':
         throw new Error('pages are to come');
@@ -71,12 +80,12 @@ export class Readers {
 
   async #openExtent(
     snapshot: Snapshot,
-    ref: ExtentRef,
-    range: ByteRange,
+    piece: LayoutPiece,
+    key: CustomerKey | null,
   ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
-    const value = await loadValue(snapshot, extentKey(ref));
-    if (ref.inline) return slice(decodeInline(value), range);
-    return new PinnedBytes([this.#pin(ref.id)], this.#readPlaced({ extent: ref, ...range }, decodeJson(value)));
+    const row = await loadValue(snapshot, extentKey(piece.extent));
+    if (piece.extent.inline) return openInline(piece, row, key);
+    return new PinnedBytes([this.#pin(piece.extent.id)], this.#readPiece(piece, row, key));
   }
 
   isPinned(id: Id): boolean {
@@ -102,17 +111,25 @@ export class Readers {
     };
   }
 
-  async *#readPieces(windows: AsyncIterable<LayoutPiece[]> | Iterable<LayoutPiece[]>): AsyncGenerator<Uint8Array> {
+  async *#readPieces(
+    windows: AsyncIterable<LayoutPiece[]> | Iterable<LayoutPiece[]>,
+    key: CustomerKey | null,
+  ): AsyncGenerator<Uint8Array> {
     for await (const window of windows) {
-      const values = await this.#lookUp(window.map((piece) => piece.extent));
-      for (const [index, piece] of window.entries()) yield* this.#readPiece(piece, values[index] as Uint8Array);
+      const rows = await this.#lookUp(window.map((piece) => piece.extent));
+      for (const [index, piece] of window.entries()) yield* this.#readPiece(piece, rows[index] as Uint8Array, key);
     }
   }
 
   /** `row`: of the registry. */
-  async *#readPiece(piece: LayoutPiece, row: Uint8Array): AsyncGenerator<Uint8Array> {
-    if (piece.extent.inline) yield slice(decodeInline(row), piece);
-    else yield* this.#readPlaced(piece, decodeJson(row));
+  async *#readPiece(piece: LayoutPiece, row: Uint8Array, key: CustomerKey | null): AsyncGenerator<Uint8Array> {
+    if (piece.extent.inline) {
+      yield openInline(piece, row, key);
+      return;
+    }
+    const bytes = this.#readPlaced(piece, decodeJson(row));
+    const at = { extentId: piece.extent.id, offsetBytes: piece.offsetBytes };
+    yield* key === null ? bytes : sealStream(key, at, bytes);
   }
 
   /** The sweeper may have moved the extent since it was looked up; its row then says where to. */
@@ -217,6 +234,12 @@ function* inWindows(pieces: Iterable<LayoutPiece>): Generator<LayoutPiece[]> {
     window = [];
   }
   if (window.length > 0) yield window;
+}
+
+function openInline(piece: LayoutPiece, row: Uint8Array, key: CustomerKey | null): Uint8Array {
+  const bytes = slice(decodeInline(row), piece);
+  const at = { extentId: piece.extent.id, offsetBytes: piece.offsetBytes };
+  return key === null ? bytes : sealBytes(key, at, bytes);
 }
 
 const slice = (bytes: Uint8Array, range: ByteRange): Uint8Array =>

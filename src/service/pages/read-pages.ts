@@ -115,7 +115,12 @@ async function planPieces(
 ): Promise<{ pieces: readonly PagePiece[]; endBytes: number }> {
   const pieces: PagePiece[] = [];
   const counts = { inline: 0, placed: 0, rows: 0 };
-  for await (const { chunk, states } of chunkStates(snapshot, [content], chunksOver(range, settings.chunkBytes), settings)) {
+  for await (const { chunk, states } of chunkStates(
+    snapshot,
+    [content],
+    chunksOver(range, settings.chunkBytes),
+    settings,
+  )) {
     const startBytes = chunk * settings.chunkBytes;
     if (counts.rows++ >= limits.rows) return { pieces, endBytes: startBytes };
     for (const inChunk of decodeChunk((states[0] as { value: Uint8Array }).value).pieces) {

@@ -1,24 +1,25 @@
 /**
  * Gives back what maps of pages no longer show to anybody: states of chunks that only a dropped epoch saw, rows in ranges
- * that were cut, whole maps. In small transactions that read what they rest on and remove rows together with what only
- * those named: each can be cut off by a crash, or come late from a node that does not lead any more, and is just done again.
+ * that were cut, whole maps. In small transactions that read what they rest on, and remove rows together with what those
+ * alone named: each can be cut off by a crash, or come late from a node that leads no more, and is just done again.
  *
  * An epoch that nobody holds never comes to life again: a hold is taken by reading a record that holds the epoch. So what
- * was found dead stays so, and readers of the moment need not be asked: they have pinned what they read (read-pages.ts).
+ * was found dead stays dead, and readers of the moment need not be asked: they have pinned what they read (read-pages.ts).
  */
+import { successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import type { Engine, Entry, KeyRange } from '../../engine/engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import type { Extents } from '../extents/extents.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
 import { sinceOf } from '../records/page-chunk.ts';
-import { chunkKey, chunkOf, chunkRange, cutKey, type EndedChunk, endedRange, parseEndedKey } from '../records/page-keys.ts';
+import { chunkKey, chunkOf, chunkRange, cutKey, endedRange, parseEndedKey } from '../records/page-keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import { keepPast } from './keep-past.ts';
 import { isAnyLive, NO_EPOCH, newestLive, oldestLive } from './live-epochs.ts';
 import { PAGE_SETTINGS, type PageSettings } from './page-settings.ts';
-import { type ChunkStateAt, removeStates } from './remove-states.ts';
 import { removeMap } from './remove-map.ts';
+import { countWithin, removeStates, type StateAt } from './remove-states.ts';
 
 export interface PageSweep {
   readonly engine: Engine;
@@ -30,88 +31,169 @@ export interface PageSweep {
 
 /** Whether it is done, and its garbage row removed; false: to be looked at again later. */
 export async function sweepEpoch(
-  sweep: PageSweep,
+  options: PageSweep,
   entry: Entry,
   { id, epoch }: GarbageRecord & { readonly kind: 'epoch' },
 ): Promise<boolean> {
-  const reader = freshSnapshots(sweep.engine);
-  // A reader may hold on to it.
-  if (await isAnyLive(reader, id, { from: epoch, to: epoch + 1 })) return false;
-  const [before, after] = await Promise.all([
-    newestLive(reader, id, { to: epoch }),
-    oldestLive(reader, id, { from: epoch + 1 }),
-  ]);
-  const isSwept =
-    before === NO_EPOCH && after === NO_EPOCH
-      ? await removeMap(sweep, id)
-      : await sweepBetween(sweep, id, { before, epoch, after: after === NO_EPOCH ? null : after });
-  if (isSwept) await deleteKeys(sweep.engine, [entry.key]);
+  const isSwept = await new Sweep(options, id).epoch(epoch);
+  if (isSwept) await deleteKeys(options.engine, [entry.key]);
   return isSwept;
 }
 
-/** Whether it is done, and its garbage row removed. */
+/** Whether it is done, and its garbage row removed; false: to be looked at again later. */
 export async function sweepCut(
-  sweep: PageSweep,
+  options: PageSweep,
   entry: Entry,
   { id, epoch, fromBytes, toBytes }: GarbageRecord & { readonly kind: 'cut' },
 ): Promise<boolean> {
-  const { chunkBytes } = settingsOf(sweep);
+  const { chunkBytes } = options.settings ?? PAGE_SETTINGS;
   const range = chunkRange(id, fromBytes / chunkBytes, toBytes === null ? undefined : toBytes / chunkBytes);
-  const isSwept = await eachStale(sweep, range, { isStale: (since) => since < epoch }, (tx, chunks) =>
-    carryOutCut(tx, sweep, { id, epoch, chunks }),
-  );
-  if (isSwept) await deleteKeys(sweep.engine, [cutKey(id, epoch), entry.key]);
+  const isSwept = await new Sweep(options, id).cut(epoch, range);
+  if (isSwept) await deleteKeys(options.engine, [cutKey(id, epoch), entry.key]);
   return isSwept;
 }
 
-/** What was seen by `epoch` alone of all epochs between two that live: `before` (or none), and `after` (or none). */
-interface Between {
+/** A dropped epoch, and the live ones next to it; null where there is none. */
+interface Gap {
   readonly before: number;
   readonly epoch: number;
   readonly after: number | null;
 }
 
-async function sweepBetween(sweep: PageSweep, id: Id, between: Between): Promise<boolean> {
-  for await (const ended of endedStates(sweep, id, between)) {
-    if (sweep.isClosed()) return false;
-    await removeDead(sweep, id, between, ended);
+/** Deals with some of the chunks or states, from the first on, and says with how many. */
+type Step<T> = (tx: Transaction, items: readonly T[]) => Promise<number>;
+
+class Sweep {
+  readonly #engine: Engine;
+  readonly #extents: Pick<Extents, 'dropExtent'>;
+  readonly #isClosed: () => boolean;
+  readonly #settings: PageSettings;
+  readonly #mapId: Id;
+
+  constructor({ engine, extents, isClosed, settings = PAGE_SETTINGS }: PageSweep, mapId: Id) {
+    this.#engine = engine;
+    this.#extents = extents;
+    this.#isClosed = isClosed;
+    this.#settings = settings;
+    this.#mapId = mapId;
   }
-  if (between.after !== null) return !sweep.isClosed();
-  // The newest epoch went: what it wrote stands in the rows that are not earlier states.
-  return eachStale(sweep, chunkRange(id), { isStale: (since) => since > between.before }, async (tx, chunks) => {
-    if (!(await isDead(tx, id, between))) return;
-    await removeStates(tx, sweep.extents, id, chunks.map((chunk) => ({ chunk, epoch: null })));
-  });
+
+  async epoch(epoch: number): Promise<boolean> {
+    const reader = freshSnapshots(this.#engine);
+    // A reader may hold on to it.
+    if (await isAnyLive(reader, this.#mapId, { from: epoch, to: epoch + 1 })) return false;
+    const [before, after] = await Promise.all([
+      newestLive(reader, this.#mapId, { to: epoch }),
+      oldestLive(reader, this.#mapId, { from: epoch + 1 }),
+    ]);
+    if (before === NO_EPOCH && after === NO_EPOCH) {
+      const parts = { engine: this.#engine, extents: this.#extents, isClosed: this.#isClosed };
+      return removeMap({ ...parts, settings: this.#settings }, this.#mapId);
+    }
+    return this.#gap({ before, epoch, after: after === NO_EPOCH ? null : after });
+  }
+
+  /** Rows that began before the cut: kept for older epochs that see them, removed where there are none. */
+  async cut(epoch: number, range: KeyRange): Promise<boolean> {
+    return this.#eachNewest(
+      range,
+      (since) => since < epoch,
+      async (tx, chunks) => {
+        const [values, liveBefore] = await Promise.all([
+          tx.getMany(chunks.map((chunk) => chunkKey(this.#mapId, chunk))),
+          newestLive(tx, this.#mapId, { to: epoch }),
+        ]);
+        const count = countWithin(values, this.#settings.stepPieces);
+        const dead: StateAt[] = [];
+        for (const [index, chunk] of chunks.slice(0, count).entries()) {
+          const value = values[index] ?? null;
+          if (value === null || sinceOf(value) >= epoch) continue;
+          if (sinceOf(value) > liveBefore) {
+            dead.push({ chunk, epoch: null });
+            continue;
+          }
+          keepPast(tx, this.#mapId, { chunk, value, epoch: liveBefore });
+          tx.delete(chunkKey(this.#mapId, chunk));
+        }
+        await removeStates(tx, this.#extents, {
+          mapId: this.#mapId,
+          states: dead,
+          piecesMax: Number.POSITIVE_INFINITY,
+        });
+        return count;
+      },
+    );
+  }
+
+  /** States that were seen by the dropped epoch, and by neither of the live ones. */
+  async #gap(gap: Gap): Promise<boolean> {
+    const removeDead: Step<StateAt> = async (tx, states) => {
+      if (!(await this.#isDead(tx, gap))) return states.length;
+      const { stepPieces } = this.#settings;
+      return removeStates(tx, this.#extents, { mapId: this.#mapId, states, piecesMax: stepPieces });
+    };
+    for await (const states of this.#endedStates(gap)) {
+      if (!(await this.#inSteps(states, removeDead))) return false;
+    }
+    if (gap.after !== null) return true;
+    // The newest epoch went: what it wrote last are no earlier states.
+    return this.#eachNewest(
+      chunkRange(this.#mapId),
+      (since) => since > gap.before,
+      (tx, chunks) =>
+        removeDead(
+          tx,
+          chunks.map((chunk) => ({ chunk, epoch: null })),
+        ),
+    );
+  }
+
+  async #isDead(tx: Transaction, { before, after }: Gap): Promise<boolean> {
+    return !(await isAnyLive(tx, this.#mapId, { from: before + 1, ...(after === null ? {} : { to: after }) }));
+  }
+
+  /**
+   * Earlier states that ended in the gap, with its epoch or later, and began there as well. Of epochs that were dropped
+   * before, states may be left that `before` still sees: they are skipped, and not read.
+   */
+  async *#endedStates({ before, epoch, after }: Gap): AsyncGenerator<readonly StateAt[]> {
+    const reader = freshSnapshots(this.#engine);
+    const { walkRows } = this.#settings;
+    const { to } = endedRange(this.#mapId, epoch, 0, after ?? undefined);
+    for (let from = endedRange(this.#mapId, epoch, before + 1).from; ; ) {
+      const entries = await reader.range({ from, to }, { limit: walkRows });
+      const rows = entries.map(({ key }) => parseEndedKey(key));
+      const skipAt = rows.findIndex(({ since }) => since <= before);
+      yield skipAt < 0 ? rows : rows.slice(0, skipAt);
+      const last = entries.at(-1);
+      if (skipAt >= 0) from = endedRange(this.#mapId, (rows[skipAt] as { epoch: number }).epoch, before + 1).from;
+      else if (last === undefined || entries.length < walkRows) return;
+      else from = successor(last.key);
+    }
+  }
+
+  /** Steps over the newest states that began at such an epoch. */
+  async #eachNewest(range: KeyRange, isMeant: (since: number) => boolean, step: Step<number>): Promise<boolean> {
+    for await (const entries of scanSteps(freshSnapshots(this.#engine), range, this.#settings.walkRows)) {
+      const meant = entries.filter(({ value }) => isMeant(sinceOf(value))).map(({ key }) => chunkOf(key));
+      if (!(await this.#inSteps(meant, step))) return false;
+    }
+    return true;
+  }
+
+  /** False: closed meanwhile. */
+  async #inSteps<T>(items: readonly T[], step: Step<T>): Promise<boolean> {
+    for (let at = 0; at < items.length; ) {
+      if (this.#isClosed()) return false;
+      const some = items.slice(at, at + this.#settings.stepRows);
+      at += await transact(this.#engine, (tx) => step(tx, some));
+    }
+    return !this.#isClosed();
+  }
 }
 
-async function removeDead(sweep: PageSweep, id: Id, between: Between, ended: readonly ChunkStateAt[]): Promise<void> {
-  await transact(sweep.engine, async (tx) => {
-    if (await isDead(tx, id, between)) await removeStates(tx, sweep.extents, id, ended);
+async function deleteKeys(engine: Engine, keys: readonly Uint8Array[]): Promise<void> {
+  await transact(engine, async (tx) => {
+    for (const key of keys) tx.delete(key);
   });
-}
-
-const isDead = async (tx: Transaction, id: Id, { before, after }: Between): Promise<boolean> =>
-  !(await isAnyLive(tx, id, { from: before + 1, ...(after === null ? {} : { to: after }) }));
-
-/**
- * Earlier states that ended with `epoch` or later, before `after`, and began after `before`. Of other dead epochs in that
- * stretch some may be left that `before` still sees: they are skipped, not read.
- */
-async function* endedStates(
-  sweep: PageSweep,
-  id: Id,
-  { before, epoch, after }: Between,
-): AsyncGenerator<readonly EndedChunk[]> {
-  const reader = freshSnapshots(sweep.engine);
-  const { stepRows } = settingsOf(sweep);
-  const { to } = endedRange(id, 0, 0, after ?? undefined);
-  for (let { from } = endedRange(id, epoch, before + 1); ; ) {
-    const entries = (await reader.range({ from, to }, { limit: stepRows })).map(({ key }) => parseEndedKey(key));
-    const seenAt = entries.findIndex(({ since }) => since <= before);
-    const ended = seenAt < 0 ? entries : entries.slice(0, seenAt);
-    if (ended.length > 0) yield ended;
-    const last = entries[seenAt < 0 ? entries.length - 1 : seenAt];
-    if (last === undefined || (seenAt < 0 && entries.length < stepRows)) return;
-    from = seenAt < 0 ? after(last) : endedRange(id, last.epoch, before + 1).from;
-  }
 }

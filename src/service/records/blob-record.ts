@@ -1,5 +1,6 @@
 import type { Id } from '../../base/ids.ts';
 import type { CopyState } from '../../rules/copy.ts';
+import type { BlobEncryption } from '../../rules/encryption.ts';
 import type { Immutability } from '../../rules/immutability.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
@@ -103,9 +104,6 @@ export interface BlobRecord extends TierState {
   readonly hasOthers?: true;
 }
 
-/** How the user had it encrypted: with a key of their own, of which only the digest is kept, or by a named scope. */
-export type BlobEncryption = { readonly keySha256: string } | { readonly scope: string };
-
 /** Blocks staged for a blob, which may not exist yet. The blocks themselves are records of their own, keyed by `id`. */
 export interface StagingRecord {
   readonly id: Id;
@@ -113,6 +111,8 @@ export interface StagingRecord {
   readonly blockIdBytes: number;
   /** When it began; or, of one that goes on for longer than a week, when that was last noticed. */
   readonly createdMs: number;
+  /** Of its blocks: all of them have the same. */
+  readonly encryption?: BlobEncryption;
   /** A lease taken on a blob that has only staged blocks; moves to the blob with the first commit. */
   readonly lease: Lease;
 }

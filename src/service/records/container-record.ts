@@ -1,5 +1,6 @@
 import type { Id } from '../../base/ids.ts';
 import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
+import type { ContainerScope } from '../../rules/encryption.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import type { Deleted } from '../../rules/retention.ts';
@@ -15,7 +16,7 @@ export interface ContainerRecord {
   readonly policies: readonly AccessPolicy[];
   readonly lease: Lease;
   /** The encryption scope of blobs that name none, and whether they may name another. */
-  readonly encryptionScope?: { readonly name: string; readonly deniesOthers: boolean };
+  readonly encryptionScope?: ContainerScope;
   /** Of a deleted container: until when it can be restored. */
   readonly deleted?: Deleted;
 }
