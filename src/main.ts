@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openBearerTokens } from './auth/bearer.ts';
 import { type Clock, systemClock } from './base/clock.ts';
+import { type AccountSettingOptions, chooseAccountSettings } from './config/account-settings.ts';
 import { type AccountSetting, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, makeAccounts } from './config/accounts.ts';
 import type { LogMode } from './config/config.ts';
 import { reachable, renderConnectionString } from './config/connection-string.ts';
@@ -29,12 +30,13 @@ import { openLocalSignals } from './signals/local/local-signals.ts';
 
 export type { Clock } from './base/clock.ts';
 export { ManualClock } from './base/clock.ts';
+export type { AccountSettingOptions } from './config/account-settings.ts';
 export type { AccountSetting } from './config/accounts.ts';
 export type { OAuthOptions } from './config/oauth-setting.ts';
 export type { StoreOptions } from './config/store-setting.ts';
 
 /** A data folder, `memory: true`, or the URL of a database as `engine`: one of them must be given. */
-export interface ServerOptions extends StoreOptions, WaitOptions {
+export interface ServerOptions extends StoreOptions, WaitOptions, AccountSettingOptions {
   readonly host?: string;
   /** 0, the default here: any that is free. */
   readonly blobPort?: number;
@@ -76,6 +78,7 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const settings = options.accounts ?? [];
   const accounts = makeAccounts(settings, { allowDevelopmentAccount: options.allowDevelopmentAccount ?? false });
+  const ofAccount = chooseAccountSettings(options, [...accounts.keys()]);
   const bearer = options.oauth === undefined ? null : openBearerTokens(chooseOAuth(options.oauth));
   const setting = chooseStore(options);
   const endings = new Endings();
@@ -92,7 +95,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const { engine, content, signals, clock: ofStore, slot, isShared } = await openParts(setting, options, endings);
     const clock = options.clock ?? ofStore ?? systemClock;
     const onError = (error: unknown): void => log.error('sweeping failed', error);
-    const services = await openStorage({ engine, content, signals, clock, slot, isShared, onError });
+    const parts = { engine, content, signals, clock, slot, isShared };
+    const services = await openStorage({ ...parts, onError, settings: ofAccount });
     endings.keep(services);
     const door = blobDoor(services.storage);
     const blob = await openHttpServer({ ...at, door, accounts, bearer, clock, port: options.blobPort ?? 0, log });

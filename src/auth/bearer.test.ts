@@ -146,8 +146,9 @@ describe('roles', () => {
   }
 });
 
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
 describe('signatures', () => {
-  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { iss: ISSUER, aud: 'https://storage.azure.com', oid: USER, exp: NOW + 3600 };
 
   test('a token without a signature is refused, however it says so', async () => {

@@ -98,9 +98,10 @@ test('an issuer that was never reached is unavailable, and is found when it come
   assert.equal(await verify(token), 'ok');
 });
 
+const toDiscovery = (document: () => object) => (path: string) =>
+  path.endsWith('openid-configuration') ? ([200, JSON.stringify(document())] as const) : null;
+
 describe('an issuer is unavailable that answers', () => {
-  const toDiscovery = (document: () => object) => (path: string) =>
-    path.endsWith('openid-configuration') ? ([200, JSON.stringify(document())] as const) : null;
   const rows: readonly (readonly [what: string, misanswer: () => OAuthIssuer['misanswer']])[] = [
     ['with text', () => () => [200, 'hello']],
     ['with no object', () => () => [200, 'null']],

@@ -92,6 +92,8 @@ const bearer: BearerTokens = {
   },
 };
 
+const loadAcl = () => Promise.reject(new Error('A user delegation SAS has no policy'));
+
 interface Use {
   readonly resource?: readonly string[];
   readonly endpoint?: string;
@@ -108,7 +110,6 @@ function use(token: string, { resource = ['c', 'b'], endpoint = PATH_STYLE, nowM
   const url = `${endpoint}/${path}?${token}${rest.query === undefined ? '' : `&${rest.query}`}`;
   const { service = 'b', clientAddress = '127.0.0.1', headers = [] } = rest;
   const request = signedRequest({ method: 'GET', url, service, clientAddress, headers });
-  const loadAcl = () => Promise.reject(new Error('A user delegation SAS has no policy'));
   return verifySas(request, { account: ACCOUNT, nowMs, wallNowMs: NOW_MS, resource, loadAcl, bearer });
 }
 
@@ -218,7 +219,7 @@ test("the account's own key signs no user delegation token", async () => {
 test("a token is worth no more than the roles of the key's holder", async () => {
   const permissions = BlobSASPermissions.parse('racwdxyti');
   for (const [ofHolder, effective] of [
-    [EVERY_LETTER, 'racwdxyti'],
+    [EVERY_LETTER, 'racwdxtiy'],
     ['racwdltfm', 'racwdt'],
     ['rl', 'r'],
     ['', ''],
@@ -226,7 +227,7 @@ test("a token is worth no more than the roles of the key's holder", async () => 
     const token = sdkToken({ permissions }, keyOf({ permissions: ofHolder }));
     const identity = await use(token);
     assert.ok(identity.kind === 'serviceSas');
-    assert.deepEqual([...identity.permissions].sort().join(), [...effective].sort().join(), ofHolder);
+    assert.equal(identity.permissions, effective, ofHolder);
   }
   const madeUp = sdkToken({ permissions }, keyOf({ permissions: 'rw' }));
   assert.equal(await codeOf(use(madeUp)), 'AuthenticationFailed', 'no roles add up to that');
@@ -277,16 +278,16 @@ test('agents, a correlation and an encryption scope are signed, and change nothi
   assert.deepEqual(await use(token), asAccepted('r'));
 });
 
-describe('a token bound to a user', () => {
-  const bound = (values: Partial<DelegationKey> = {}): string =>
-    sdkToken({ version: '2026-04-06', delegatedUserObjectId: 'user' }, keyOf(values));
-  const by = (token: string): Use => ({
-    headers: [
-      ['Authorization', `Bearer ${token}`],
-      ['x-ms-version', '2026-04-06'],
-    ],
-  });
+const bound = (values: Partial<DelegationKey> = {}): string =>
+  sdkToken({ version: '2026-04-06', delegatedUserObjectId: 'user' }, keyOf(values));
+const by = (token: string): Use => ({
+  headers: [
+    ['Authorization', `Bearer ${token}`],
+    ['x-ms-version', '2026-04-06'],
+  ],
+});
 
+describe('a token bound to a user', () => {
   for (const [what, token, presented, code] of [
     ['with the bearer token of that user', bound(), by('user@tenant'), 'accepted'],
     ['with that of another user', bound(), by('other@tenant'), 'AuthenticationFailed'],

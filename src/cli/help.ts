@@ -13,8 +13,8 @@ Options of serve (each also as an environment variable)
 ${renderOptions(SERVE_OPTIONS)}
 
 Examples
-  larimar                                        on 127.0.0.1, in ./larimar-data
-  larimar --memory --blob-port 0 --admin-port 0  for a test run, on any free ports
+  larimar                                                     on 127.0.0.1, in ./larimar-data
+  larimar --memory --blob-port 0 --admin-port 0 --web-port 0  for a test run, on any free ports
   larimar --account team:$(openssl rand -base64 64 | tr -d '\\n') --host 0.0.0.0 --cert tls.crt --key tls.key
 
 Several nodes over one store: the same on each machine, and before them a load balancer that asks /ready

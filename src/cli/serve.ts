@@ -33,6 +33,7 @@ async function start(config: Config): Promise<RunningServer> {
       accounts: config.accounts,
       allowDevelopmentAccount: config.allowDevelopmentAccount,
       ...(config.oauth === null ? {} : { oauth: config.oauth }),
+      ...config.accountSettings,
       ...(config.tls === null ? {} : { tls: config.tls }),
       log: config.log,
       waitSeconds: WAIT_SECONDS,

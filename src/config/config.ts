@@ -1,5 +1,6 @@
 /** Everything a server is started with, checked and frozen: made from option texts here, or by hand as a library. */
 import { readFile } from 'node:fs/promises';
+import { type AccountSettingOptions, readAccountSettings } from './account-settings.ts';
 import { type AccountSetting, parseAccountSetting } from './accounts.ts';
 import { ConfigError } from './config-error.ts';
 import { type OAuthOptions, readOAuth } from './oauth-setting.ts';
@@ -20,6 +21,7 @@ export interface Config {
   readonly allowDevelopmentAccount: boolean;
   /** Whose bearer tokens are accepted; null: nobody's. */
   readonly oauth: OAuthOptions | null;
+  readonly accountSettings: AccountSettingOptions;
   /** PEM. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   /** For how long the server goes on serving when it has said that it will stop. */
@@ -44,6 +46,9 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
   'oauthKeys',
   'oauthAudience',
   'oauthDefaultRole',
+  'versioning',
+  'containerRetentionDays',
+  'rehydrationSeconds',
   'cert',
   'key',
   'drainSeconds',
@@ -64,6 +69,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
     accounts: (texts.account ?? []).map(parseAccountSetting),
     allowDevelopmentAccount: parseSwitch('--allow-development-account', texts.allowDevelopmentAccount?.[0]),
     oauth: await readOAuth(texts),
+    accountSettings: readAccountSettings(texts),
     tls: await readTls(texts.cert?.[0], texts.key?.[0]),
     drainSeconds: parseSeconds('--drain-seconds', texts.drainSeconds?.[0] ?? OPTIONS.drainSeconds.fallback),
     log: parseLog(texts.log?.[0] ?? OPTIONS.log.fallback),

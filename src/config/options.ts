@@ -122,6 +122,26 @@ export const OPTIONS = {
     help: 'what a token without a role is worth, such as "Storage Blob Data Reader" [nothing]',
     environment: 'LARIMAR_OAUTH_DEFAULT_ROLE',
   },
+  versioning: {
+    flag: '--versioning',
+    value: 'ACCOUNT|all',
+    help: 'keep versions of the blobs of this account; may be repeated, or a list with commas',
+    environment: 'LARIMAR_VERSIONING',
+    repeats: true,
+  },
+  containerRetentionDays: {
+    flag: '--container-retention-days',
+    value: 'N',
+    help: 'a deleted container can be restored for N days [not at all]',
+    environment: 'LARIMAR_CONTAINER_RETENTION_DAYS',
+  },
+  rehydrationSeconds: {
+    flag: '--rehydration-seconds',
+    value: 'N',
+    help: 'how long it takes to bring a blob back from the archive',
+    environment: 'LARIMAR_REHYDRATION_SECONDS',
+    fallback: '5',
+  },
   cert: {
     flag: '--cert',
     value: 'FILE',

@@ -46,7 +46,7 @@ export class DelimitedReader extends RecordReader {
   protected override find(): FoundRecord | null {
     this.recordAtBytes = this.bytesAt(this.at);
     if (this.at >= this.buffer.length) return null;
-    const found = this.buffer.indexOf(this.#recordSeparator, this.at);
+    const found = this.buffer.indexOf(needleOf(this.#recordSeparator), this.at);
     const end = found === -1 ? this.buffer.length : found;
     if (this.#nextSpecial() < end) return this.#findWithQuotes();
     if (found === -1 && !this.isFinished) return null;
@@ -63,7 +63,7 @@ export class DelimitedReader extends RecordReader {
   }
 
   #indexOf(bytes: Buffer | null): number {
-    const found = bytes === null ? -1 : this.buffer.indexOf(bytes, this.at);
+    const found = bytes === null ? -1 : this.buffer.indexOf(needleOf(bytes), this.at);
     return found === -1 ? this.buffer.length : found;
   }
 
@@ -147,3 +147,6 @@ export class DelimitedReader extends RecordReader {
     return true;
   }
 }
+
+/** A single byte is found much faster as a number. */
+const needleOf = (bytes: Buffer): Buffer | number => (bytes.length === 1 ? (bytes[0] as number) : bytes);

@@ -18,6 +18,7 @@ import { type Chore, Chores } from './nodes/chores.ts';
 import { Duties, GARBAGE_TOPIC } from './nodes/duties.ts';
 import { Nodes, SWEEP } from './nodes/nodes.ts';
 import { Soon } from './nodes/soon.ts';
+import { PageHolds } from './pages/page-holds.ts';
 import { decodeJson } from './records/codec.ts';
 import type { PlacedRecord } from './records/extent-record.ts';
 import { idOf, tableRange } from './records/keys.ts';
@@ -88,6 +89,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     engine,
     extents,
     readers,
+    holds: new PageHolds({ engine, ids, onError }),
     clock,
     ids,
     etags: new EtagSource(options.slot),

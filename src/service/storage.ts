@@ -6,11 +6,13 @@ import { nextEtag } from '../rules/etag.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
 import type { Known } from './known.ts';
+import type { PageHolds } from './pages/page-holds.ts';
 
 export interface Storage {
   readonly engine: Engine;
   readonly extents: Extents;
   readonly readers: Readers;
+  readonly holds: PageHolds;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;

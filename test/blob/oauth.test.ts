@@ -42,7 +42,7 @@ const clock = new ManualClock();
 const issuer = await new OAuthIssuer().start();
 const endings: (() => Promise<void>)[] = [() => issuer.stop()];
 after(async () => {
-  for (const end of endings.reverse()) await end();
+  for (const end of endings.toReversed()) await end();
 });
 
 const ACCOUNTS = [{ name: SECOND_ACCOUNT.name, keys: [SECOND_ACCOUNT.key] }];
@@ -65,6 +65,9 @@ async function makeLetters(server: RunningServer): Promise<ContainerClient> {
 }
 
 const inSeconds = (seconds: number): Date => new Date(clock.nowMs() + seconds * 1000);
+
+/** So many seconds from now, as text. */
+const time = (seconds: number): string => inSeconds(seconds).toISOString();
 
 /** What a TokenCredential of the SDK does: hands out one token, whatever it is asked for. */
 const credentialOf = (token: string) => ({
@@ -93,6 +96,8 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
   const withToken = (token: string): BlobServiceClient => new BlobServiceClient(endpoint, credentialOf(token), options);
   const as = async (...roles: string[]): Promise<BlobServiceClient> => withToken(await issuer.sign({ roles }));
   const by = async (...roles: string[]): Promise<ContainerClient> => (await as(...roles)).getContainerClient('letters');
+  const keyFor = async (role: string): Promise<UserDelegationKey> =>
+    (await as(role)).getUserDelegationKey(inSeconds(-60), inSeconds(DAY_SECONDS));
   const atBlob = (url: string): BlockBlobClient => new BlockBlobClient(url, undefined, options);
 
   test('does everything as an owner', async () => {
@@ -130,7 +135,7 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
     assert.equal(await outcome(letters.listBlobsFlat().next()), 'ok');
     assert.equal(await outcome(service.listContainers().next()), 'ok');
     const blob = letters.getBlockBlobClient('first');
-    for (const change of [
+    const changes = [
       blob.upload('x', 1),
       blob.setMetadata({ a: 'b' }),
       blob.delete(),
@@ -138,8 +143,9 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
       letters.setMetadata({ a: 'b' }),
       letters.delete(),
       service.getContainerClient('another').create(),
-    ]) {
-      assert.equal(await refusal(change), '403 AuthorizationPermissionMismatch');
+    ];
+    for (const refused of await Promise.all(changes.map(refusal))) {
+      assert.equal(refused, '403 AuthorizationPermissionMismatch');
     }
     assert.equal((await blob.downloadToBuffer()).toString(), 'first');
   });
@@ -166,8 +172,19 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
       },
     };
     const blob = new BlobClient(`${endpoint}/letters/first`, credential, options);
-    assert.equal((await blob.downloadToBuffer()).toString(), 'first');
+    assert.equal(await outcome(blob.download()), 'ok');
     assert.deepEqual(asked, [undefined, TENANT]);
+  });
+
+  test('sends a batch, each part of it with a token', async () => {
+    const letters = await by(CONTRIBUTOR);
+    const blobs = ['x', 'y'].map((name) => letters.getBlockBlobClient(name));
+    for (const blob of blobs) await blob.upload('x', 1);
+    const { subResponses } = await (await as(CONTRIBUTOR)).getBlobBatchClient().deleteBlobs(blobs);
+    assert.deepEqual(
+      subResponses.map(({ status }) => status),
+      [202, 202],
+    );
   });
 
   test('is served after the issuer has changed its keys, and no longer with the old ones', async () => {
@@ -181,8 +198,6 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
 
   describe('and a user delegation key', () => {
     let key: UserDelegationKey;
-    const keyFor = async (role: string): Promise<UserDelegationKey> =>
-      (await as(role)).getUserDelegationKey(inSeconds(-60), inSeconds(DAY_SECONDS));
     before(async () => {
       key = await keyFor(OWNER);
     });
@@ -195,7 +210,8 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
         expiresOn: inSeconds(3600),
         ...values,
       };
-      return `${endpoint}/letters/${all.blobName}?${generateBlobSASQueryParameters(all, signer, SECOND_ACCOUNT.name)}`;
+      const sas = generateBlobSASQueryParameters(all, signer, SECOND_ACCOUNT.name).toString();
+      return `${endpoint}/letters/${all.blobName}?${sas}`;
     };
 
     test('gets what names its holder and its time', () => {
@@ -216,7 +232,7 @@ describe('the official client with a bearer token', { skip: missingTool('openssl
       assert.equal(await refusal(writing.download()), '403 AuthorizationPermissionMismatch');
       const { blobName: _, ...listing } = { blobName: '', containerName: 'letters', expiresOn: inSeconds(60) };
       const values = { ...listing, permissions: ContainerSASPermissions.parse('l') };
-      const sas = generateBlobSASQueryParameters(values, key, SECOND_ACCOUNT.name);
+      const sas = generateBlobSASQueryParameters(values, key, SECOND_ACCOUNT.name).toString();
       const service = new BlobServiceClient(`${endpoint}?${sas}`, undefined, options);
       assert.equal((await service.getContainerClient('letters').listBlobsFlat().next()).value?.name, 'first');
     });
@@ -326,6 +342,13 @@ describe('a request by hand', () => {
     });
   };
 
+  const askKey = async (body: string, claims: Claims = {}): Promise<RawResponse> =>
+    ask(await issuer.sign({ roles: [DELEGATOR], ...claims }), {
+      method: 'POST',
+      path: '/?restype=service&comp=userdelegationkey',
+      body,
+    });
+
   test('over plain HTTP is served on the same machine', async () => {
     const { status, body } = await ask(await issuer.sign({ roles: [READER] }));
     assert.equal(status, 200);
@@ -385,14 +408,6 @@ describe('a request by hand', () => {
   });
 
   describe('for a user delegation key', () => {
-    const askKey = async (body: string, claims: Claims = {}): Promise<RawResponse> =>
-      ask(await issuer.sign({ roles: [DELEGATOR], ...claims }), {
-        method: 'POST',
-        path: '/?restype=service&comp=userdelegationkey',
-        body,
-      });
-    const time = (seconds: number): string => inSeconds(seconds).toISOString();
-
     test('gets one that begins now, where it names no start', async () => {
       const { status, headers, body } = await askKey(`<KeyInfo><Expiry>${time(60)}</Expiry></KeyInfo>`);
       assert.equal(status, 200);
@@ -451,7 +466,7 @@ describe('a request by hand', () => {
       };
       const permissions = BlobSASPermissions.parse('r');
       const values = { containerName: 'letters', blobName: 'b', permissions, expiresOn: inSeconds(30) };
-      const sas = generateBlobSASQueryParameters(values, key, SECOND_ACCOUNT.name);
+      const sas = generateBlobSASQueryParameters(values, key, SECOND_ACCOUNT.name).toString();
       assert.equal(
         (await new BlobClient(`${blob.url}?${sas}`, undefined, NO_RETRIES).downloadToBuffer()).toString(),
         'b',

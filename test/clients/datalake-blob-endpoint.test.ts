@@ -196,6 +196,25 @@ describe('files', () => {
   });
 });
 
+test('a file is queried: rows and columns of a CSV file', async () => {
+  const file = await freshFile('ada,36,London\nben,41,Paris\ncho,29,Lima\n');
+  const { readableStreamBody } = await file.query('SELECT _1, _3 FROM BlobStorage WHERE _2 > 30');
+  assert.equal(await text(readableStreamBody as NodeJS.ReadableStream), 'ada,London\nben,Paris\n');
+});
+
+test('a file that expires is gone at that time, and one whose expiry was taken back is not', async () => {
+  const [passing, staying] = [await freshFile(), await freshFile()];
+  const expiresOn = new Date(Math.ceil(server.clock.nowMs() / 1000) * 1000 + 60_000);
+  for (const file of [passing, staying]) {
+    await file.setExpiry('Absolute', { expiresOn });
+    assert.deepEqual((await file.getProperties()).expiresOn, expiresOn);
+  }
+  await staying.setExpiry('NeverExpire');
+  server.clock.advance({ seconds: 62 });
+  assert.equal(await passing.exists(), false);
+  assert.equal((await staying.readToBuffer()).toString(), 'first');
+});
+
 test('the properties of the service are those of the blob service', async () => {
   const before = await lake.getProperties();
   await lake.setProperties({ ...before, defaultServiceVersion: '2021-12-02' });

@@ -4,7 +4,7 @@
  */
 import { after } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
-import { startServer } from '../../src/main.ts';
+import { type AccountSettingOptions, startServer } from '../../src/main.ts';
 import { accountEndpoint, blobConnectionString, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions } from './engines.ts';
 
@@ -19,6 +19,8 @@ export interface InProcessServer {
 export interface InProcessOptions extends PlaceOptions {
   /** Beside the development account. */
   readonly accounts?: readonly TestAccount[];
+  /** Versions, retention of containers and the like. */
+  readonly settings?: AccountSettingOptions;
   /** A place of the caller's, which is then not removed. */
   readonly place?: Place;
   /** Shared by several servers. */
@@ -34,6 +36,7 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
   try {
     const server = await startServer({
       ...place.store,
+      ...options.settings,
       accounts: [DEVELOPMENT_ACCOUNT, ...accounts].map(({ name, key }) => ({ name, keys: [key] })),
       blobPort: 0,
       clock,

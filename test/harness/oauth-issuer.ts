@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 
 export const TENANT = '11111111-2222-3333-4444-555555555555';
 export const USER = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
@@ -37,7 +37,7 @@ export function signToken(issuer: string, key: SigningKey, claims: Claims = {}, 
   const payload = Object.fromEntries(
     Object.entries({ ...usual, ...period, ...claims }).filter(([, value]) => value !== undefined),
   );
-  return new SignJWT(payload as JWTPayload).setProtectedHeader({ alg: key.alg, kid: key.kid }).sign(key.privateKey);
+  return new SignJWT(payload).setProtectedHeader({ alg: key.alg, kid: key.kid }).sign(key.privateKey);
 }
 
 export class OAuthIssuer {

@@ -21,7 +21,7 @@ import { deleteContainer } from '../../src/service/blob/use-container.ts';
 import type { Sweeper } from '../../src/service/extents/sweeper.ts';
 import type { Nodes } from '../../src/service/nodes/nodes.ts';
 import { openStorage } from '../../src/service/open-storage.ts';
-import type { Storage } from '../../src/service/storage.ts';
+import { type AccountSettings, DEFAULT_SETTINGS, type Storage } from '../../src/service/storage.ts';
 import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
 import type { Signals, Topic } from '../../src/signals/signals.ts';
 
@@ -67,6 +67,7 @@ export interface TestStoreParts {
   readonly signals: Signals;
   readonly slot: () => number | null;
   readonly isShared: boolean;
+  readonly settings: (account: string) => AccountSettings;
 }
 
 /** By itself it does nothing but sweep soon after something was let go of: a test calls `beat`. */
@@ -98,6 +99,7 @@ export class TestStore {
       signals: parts.signals ?? openLocalSignals(),
       slot: parts.slot ?? (() => null),
       isShared: parts.isShared ?? false,
+      settings: parts.settings ?? (() => DEFAULT_SETTINGS),
     });
     await store.#start();
     return store;

@@ -4,9 +4,9 @@ import type { Exchange } from '../exchange.ts';
 
 const RESULTS_MAX = 5_000;
 
-export function parseMaxResults(exchange: Exchange): number {
+export function parseMaxResults(exchange: Exchange, resultsMax: number = RESULTS_MAX): number {
   const text = exchange.target.query.get('maxresults');
-  if (text === null) return RESULTS_MAX;
+  if (text === null) return resultsMax;
   if (!/^-?\d{1,10}$/.test(text)) throw invalidQuery('maxresults', text, 'Not a number.');
   const asked = Number(text);
   if (asked < 1) {
@@ -15,11 +15,11 @@ export function parseMaxResults(exchange: Exchange): number {
         QueryParameterName: 'maxresults',
         QueryParameterValue: text,
         MinimumAllowed: '1',
-        MaximumAllowed: String(RESULTS_MAX),
+        MaximumAllowed: String(resultsMax),
       },
     });
   }
-  return Math.min(asked, RESULTS_MAX);
+  return Math.min(asked, resultsMax);
 }
 
 export function parseInclude(exchange: Exchange, known: ReadonlySet<string>): ReadonlySet<string> {

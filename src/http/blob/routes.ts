@@ -21,6 +21,7 @@ import { deleteBlob } from './delete-blob.ts';
 import { getBlob } from './get-blob.ts';
 import { getBlobMetadata, getBlobProperties } from './get-blob-properties.ts';
 import { getBlockList } from './get-block-list.ts';
+import { getPageRanges } from './get-page-ranges.ts';
 import { deleteImmutabilityPolicy, setImmutabilityPolicy, setLegalHold } from './immutability.ts';
 import { leaseBlob, leaseContainer } from './lease.ts';
 import { listBlobs } from './list-blobs.ts';
@@ -29,6 +30,7 @@ import type { BlobResource, Operation } from './operation.ts';
 import { putBlob } from './put-blob.ts';
 import { putBlock } from './put-block.ts';
 import { putBlockList } from './put-block-list.ts';
+import { putPage } from './put-page.ts';
 import { queryBlobContents } from './query-blob-contents.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
@@ -99,8 +101,8 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'PUT copy': toCome('Abort Copy Blob', blobNeeds.abortCopyBlob),
   'PUT undelete': toCome('Undelete Blob', blobNeeds.undeleteBlob),
   'POST query': queryBlobContents,
-  'PUT page': toCome('Put Page', blobNeeds.putPage),
-  'GET pagelist': toCome('Get Page Ranges', blobNeeds.getPageRanges),
+  'PUT page': putPage,
+  'GET pagelist': getPageRanges,
   'PUT incrementalcopy': toCome('Incremental Copy Blob', blobNeeds.incrementalCopyBlob),
   'PUT appendblock': appendBlock,
   'PUT seal': sealAppendBlob,

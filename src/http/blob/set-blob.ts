@@ -1,8 +1,14 @@
 import { blobNeeds } from '../../auth/needs.ts';
+import { parseSequenceAction, parseSequenceNumber } from '../../rules/sequence-number.ts';
 import { setBlobMetadata as setMetadata } from '../../service/blob/set-blob-metadata.ts';
-import { setBlobProperties as setProperties } from '../../service/blob/set-blob-properties.ts';
-import { StorageError } from '../../service/storage-error.ts';
+import {
+  type SetBlobPropertiesRequest,
+  setBlobProperties as setProperties,
+} from '../../service/blob/set-blob-properties.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import type { Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
+import { parsePageBlobLength } from './put-blob.ts';
 import { parseBlobHeaders, parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
 import { etagHeaders, writtenHeaders } from './response-headers.ts';
 
@@ -11,27 +17,34 @@ export const setBlobMetadata: Operation = {
   need: blobNeeds.setBlobMetadata,
   async handle(storage, exchange, resource) {
     const request = { ...parseKeyedBlobRequest(exchange, resource), metadata: parseMetadata(exchange) };
-    const written = await setMetadata(storage, request);
-    return { status: 200, headers: writtenHeaders(exchange, written) };
+    return { status: 200, headers: writtenHeaders(exchange, await setMetadata(storage, request)) };
   },
 };
-
-/** Resizing and sequence numbers are for page blobs. */
-const PAGE_BLOB_HEADERS = [
-  'x-ms-blob-content-length',
-  'x-ms-sequence-number-action',
-  'x-ms-blob-sequence-number',
-] as const;
 
 export const setBlobProperties: Operation = {
   name: 'Set Blob Properties',
   need: blobNeeds.setBlobProperties,
   async handle(storage, exchange, resource) {
-    if (PAGE_BLOB_HEADERS.some((name) => exchange.header(name) !== null)) throw new StorageError('InvalidBlobType');
-    const request = {
+    const record = await setProperties(storage, {
       ...parseKeyedBlobRequest(exchange, resource),
       headers: parseBlobHeaders(exchange, { plain: false }),
-    };
-    return { status: 200, headers: etagHeaders(exchange, await setProperties(storage, request)) };
+      lengthBytes: exchange.header('x-ms-blob-content-length') === null ? null : parsePageBlobLength(exchange),
+      sequence: parseSequence(exchange),
+    });
+    const headers = etagHeaders(exchange, record);
+    if (record.type === 'PageBlob') headers.push('x-ms-blob-sequence-number', record.sequenceNumber ?? '0');
+    return { status: 200, headers };
   },
 };
+
+/** A number without an action says nothing about what to do with it. */
+function parseSequence(exchange: Exchange): SetBlobPropertiesRequest['sequence'] {
+  const actionText = exchange.header('x-ms-sequence-number-action');
+  const numberText = exchange.header('x-ms-blob-sequence-number');
+  if (actionText === null && numberText === null) return null;
+  const action = actionText === null ? null : parseSequenceAction(actionText);
+  if (action === null) throw invalidHeader('x-ms-sequence-number-action', actionText ?? '');
+  const given = numberText === null ? null : parseSequenceNumber(numberText);
+  if (numberText !== null && given === null) throw invalidHeader('x-ms-blob-sequence-number', numberText);
+  return { action, given };
+}

@@ -36,21 +36,42 @@ export interface BlobReadWithBytes extends BlobRead {
   readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-export async function getBlob(
-  storage: Storage,
-  request: BlobRequest & { range: WantedRange | null },
-): Promise<BlobReadWithBytes> {
-  return storage.readers.inSnapshot(async (snapshot) => {
-    const read = await loadForRead(storage, snapshotReader(snapshot), { ...request, needsContent: true });
-    const { lengthBytes, content } = read.blob;
-    const slice = request.range === null ? null : resolveRange(request.range, lengthBytes);
-    if (slice === 'unsatisfiable') {
-      throw new StorageError('InvalidRange', { headers: { 'Content-Range': `bytes */${lengthBytes}` } });
-    }
-    const wanted = slice ?? { offsetBytes: 0, lengthBytes };
-    const bytes = await storage.readers.open(snapshot, content, wanted, request.key ?? null);
-    return { ...read, slice, bytes };
+export type GetBlobRequest = BlobRequest & { readonly range: WantedRange | null };
+
+export async function getBlob(storage: Storage, request: GetBlobRequest): Promise<BlobReadWithBytes> {
+  const read = await storage.readers.inSnapshot(async (snapshot) => {
+    const found = await loadSlice(storage, snapshotReader(snapshot), request);
+    const bytes = await storage.readers.open(snapshot, found.blob.content, found.wanted, request.key ?? null);
+    return bytes === null ? null : { ...found, bytes };
   });
+  return read ?? getHeld(storage, request);
+}
+
+/** So much of a page blob that reading it takes longer than a snapshot can be kept. */
+async function getHeld(storage: Storage, request: GetBlobRequest): Promise<BlobReadWithBytes> {
+  const { loaded, hold } = await storage.holds.take(async (tx) => {
+    const found = await loadSlice(storage, tx, request);
+    const { content } = found.blob;
+    return { found, content: content.kind === 'pages' ? content : null };
+  });
+  // Another blob has taken its place.
+  if (hold === null) return getBlob(storage, request);
+  const { found } = loaded;
+  return { ...found, bytes: storage.readers.openHeld(hold, found.wanted, request.key ?? null) };
+}
+
+async function loadSlice(
+  storage: Storage,
+  reader: RecordReader,
+  request: GetBlobRequest,
+): Promise<BlobRead & { readonly slice: Slice | null; readonly wanted: Slice }> {
+  const read = await loadForRead(storage, reader, { ...request, needsContent: true });
+  const { lengthBytes } = read.blob;
+  const slice = request.range === null ? null : resolveRange(request.range, lengthBytes);
+  if (slice === 'unsatisfiable') {
+    throw new StorageError('InvalidRange', { headers: { 'Content-Range': `bytes */${lengthBytes}` } });
+  }
+  return { ...read, slice, wanted: slice ?? { offsetBytes: 0, lengthBytes } };
 }
 
 async function loadForRead(

@@ -1,40 +1,47 @@
 /**
  * List Blobs: one page, in name order, from one snapshot. With a delimiter, names that share a prefix up to it count as
- * one; the walk jumps over all of them at once, so a page costs what it shows, not what it hides.
+ * one. The walk jumps over what it does not show, be it behind a prefix or of one name, so that a page costs what it shows
+ * and not what it hides.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Id } from '../../base/ids.ts';
 import { compareBytes, successor } from '../../base/bytes.ts';
-import type { Entry, Snapshot } from '../../engine/engine.ts';
-import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
-import { decodeJson } from '../records/codec.ts';
-import { blobNameEnd, blobNameStart, blobRange, parseBlobKey } from '../records/keys.ts';
+import type { Key, Snapshot } from '../../engine/engine.ts';
+import { blobKeys, blobNameEnd, blobNameStart, blobRange, parseBlobKey } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { formatPlace, type ListPlace, parsePlace, placeKey } from './list-place.ts';
+import { ListedName, type ListedRecord, type Shown, type Wanted } from './listed-name.ts';
 import { type ContainerName, findContainer, snapshotReader } from './load.ts';
 
 /** Records read per turn of the event loop. */
 const STEP = 500;
+/** Records read behind a jump: what follows may be jumped over as well. */
+const STEP_AFTER_JUMP = 64;
+const STEP_GROWTH = 4;
 
 export interface ListBlobsRequest {
   readonly name: ContainerName;
   readonly prefix: string;
   readonly delimiter: string;
-  /** The first name (or prefix) that the page may show. */
+  /** The first name (or prefix) that the page may show, or where the page before ended. */
   readonly from: string;
   /** The first name that no page shows any more; null: to the end. */
   readonly before?: string | null;
   readonly limit: number;
   readonly includeUncommitted: boolean;
+  readonly includeSnapshots?: boolean;
+  readonly includeVersions?: boolean;
+  /** Also of snapshots and versions, where those are included. */
+  readonly includeDeleted?: boolean;
+  readonly includeDeletedWithVersions?: boolean;
 }
 
-export type ListedBlob =
-  | { readonly kind: 'blob'; readonly name: string; readonly blob: BlobRecord }
-  | { readonly kind: 'uncommitted'; readonly name: string; readonly staging: StagingRecord }
-  | { readonly kind: 'prefix'; readonly name: string };
+export type ListedBlob = ListedRecord | { readonly kind: 'prefix'; readonly name: string };
 
 export interface BlobPage {
   readonly items: readonly ListedBlob[];
-  /** The name (or prefix) the next page starts with; null at the end. */
+  /** Where the next page starts; null at the end. */
   readonly next: string | null;
   readonly nowMs: number;
 }
@@ -45,66 +52,131 @@ export async function listBlobs(storage: Storage, request: ListBlobsRequest): Pr
     if (container === null) throw new StorageError('ContainerNotFound');
     const items: ListedBlob[] = [];
     const nowMs = storage.clock.nowMs();
-    for await (const item of walk(snapshot, request, container.id)) {
-      if (items.length === request.limit) return { items, next: item.name, nowMs };
+    for await (const { item, place } of new Walk(snapshot, request, { containerId: container.id, nowMs })) {
+      if (items.length === request.limit) return { items, next: place, nowMs };
       items.push(item);
     }
     return { items, next: null, nowMs };
   });
 }
 
-async function* walk(snapshot: Snapshot, request: ListBlobsRequest, containerId: string): AsyncGenerator<ListedBlob> {
-  const { account } = request.name;
-  const end = blobRange(account, containerId, request.prefix).to;
-  const to = request.before == null ? end : earlierOf(end, blobNameStart(account, containerId, request.before));
-  let from = laterOf(
-    blobNameStart(account, containerId, request.prefix),
-    blobNameStart(account, containerId, request.from),
-  );
-  // One more than the page: it tells whether there is a next one.
-  let limit = Math.min(STEP, request.limit + 1);
-  for (;;) {
-    const read = await snapshot.range({ from, to }, { limit });
-    const entries = read.length === limit ? withoutCutPair(read) : read;
-    let jumped = false;
-    for (const [index, entry] of entries.entries()) {
-      const item = itemOf(entry, entries[index + 1], request);
-      if (item === null) continue;
-      yield item;
-      if (item.kind === 'prefix') {
-        from = blobNameEnd(account, containerId, item.name);
-        jumped = true;
-        break;
+interface Placed {
+  readonly item: ListedBlob;
+  /** What goes on from here shows it first. */
+  readonly place: string;
+}
+
+class Walk implements AsyncIterable<Placed> {
+  readonly #snapshot: Snapshot;
+  readonly #request: ListBlobsRequest;
+  readonly #containerId: Id;
+  readonly #listing: { readonly wanted: Wanted; readonly nowMs: number };
+  readonly #to: Key;
+  /** Nothing before this key is of interest any more. */
+  #from: Key;
+  #current: ListedName | null = null;
+  /** Whether something of the current name has been shown. */
+  #isInside = false;
+
+  constructor(
+    snapshot: Snapshot,
+    request: ListBlobsRequest,
+    { containerId, nowMs }: { containerId: Id; nowMs: number },
+  ) {
+    this.#snapshot = snapshot;
+    this.#request = request;
+    this.#containerId = containerId;
+    this.#listing = { wanted: wantedOf(request), nowMs };
+    const { account } = request.name;
+    const { from, to } = blobRange(account, containerId, request.prefix);
+    this.#from = from;
+    this.#to = request.before == null ? to : earlierOf(to, blobNameStart(account, containerId, request.before));
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Placed> {
+    await this.#resume(parsePlace(this.#request.from));
+    // One more than the page: it tells whether there is a next one.
+    let limit = Math.min(STEP, this.#request.limit + 1);
+    for (let turnRecords = 0; ; ) {
+      const entries = await this.#snapshot.range({ from: this.#from, to: this.#to }, { limit });
+      for (const { key, value } of entries) {
+        if (compareBytes(key, this.#from) >= 0) yield* this.#take(key, value);
+      }
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < limit) break;
+      const isJump = compareBytes(this.#from, last.key) > 0;
+      limit = isJump ? STEP_AFTER_JUMP : Math.min(STEP, limit * STEP_GROWTH);
+      if (!isJump) this.#from = successor(last.key);
+      turnRecords += entries.length;
+      if (turnRecords >= STEP) {
+        turnRecords = 0;
+        await nextTurn();
       }
     }
-    if (jumped) continue;
-    const last = entries.at(-1);
-    if (last === undefined || read.length < limit) return;
-    from = successor(last.key);
-    limit = STEP;
-    await nextTurn();
+    yield* this.#endName();
+  }
+
+  /** In the middle of a name, what stands before is known to have been shown; its staged blocks are still to come. */
+  async #resume({ name, at }: ListPlace): Promise<void> {
+    const address = { account: this.#request.name.account, containerId: this.#containerId, name };
+    const key = placeKey(address, at);
+    if (compareBytes(key, this.#from) < 0) return;
+    this.#from = key;
+    if (at === null || compareBytes(key, this.#to) >= 0) return;
+    this.#current = new ListedName(address, { ...this.#listing, resumedAt: at });
+    this.#isInside = true;
+    if (!this.#listing.wanted.uncommitted) return;
+    const [staging] = await this.#snapshot.get([blobKeys(address).staging]);
+    if (staging) this.#current.take({ kind: 'staging', moment: '' }, staging.value);
+  }
+
+  async *#take(key: Key, value: Uint8Array): AsyncGenerator<Placed> {
+    const { name, kind, moment } = parseBlobKey(key);
+    if (this.#current !== null && this.#current.name !== name) {
+      yield* this.#endName();
+      if (compareBytes(key, this.#from) < 0) return;
+    }
+    if (this.#current === null) {
+      const address = { account: this.#request.name.account, containerId: this.#containerId, name };
+      this.#current = new ListedName(address, this.#listing);
+      this.#isInside = false;
+    }
+    const current = this.#current;
+    yield* this.#show(current, current.take({ kind, moment }, value));
+    if (this.#current !== null) this.#from = current.jumpBehind(kind) ?? this.#from;
+  }
+
+  async *#endName(): AsyncGenerator<Placed> {
+    const ended = this.#current;
+    if (ended === null) return;
+    this.#current = null;
+    yield* this.#show(ended, await ended.end(this.#snapshot));
+  }
+
+  *#show({ name }: ListedName, shown: readonly Shown[]): Generator<Placed> {
+    if (shown.length === 0) return;
+    const { prefix, delimiter, name: container } = this.#request;
+    const cut = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
+    if (cut !== -1) {
+      const shared = name.slice(0, cut + delimiter.length);
+      this.#current = null;
+      this.#from = blobNameEnd(container.account, this.#containerId, shared);
+      yield { item: { kind: 'prefix', name: shared }, place: shared };
+      return;
+    }
+    for (const { item, at } of shown) {
+      yield { item, place: formatPlace({ name, at: this.#isInside ? at : null }) };
+      this.#isInside = true;
+    }
   }
 }
+
+const wantedOf = (request: ListBlobsRequest): Wanted => ({
+  uncommitted: request.includeUncommitted,
+  snapshots: request.includeSnapshots ?? false,
+  versions: request.includeVersions ?? false,
+  deleted: request.includeDeleted ?? false,
+  deletedWithVersions: request.includeDeletedWithVersions ?? false,
+});
 
 const earlierOf = (a: Uint8Array, b: Uint8Array): Uint8Array => (compareBytes(a, b) < 0 ? a : b);
-const laterOf = (a: Uint8Array, b: Uint8Array): Uint8Array => (compareBytes(a, b) > 0 ? a : b);
-
-/** The head of staged blocks and its blob are judged together: a step that ends between them leaves both to the next. */
-function withoutCutPair(entries: readonly Entry[]): readonly Entry[] {
-  return parseBlobKey((entries.at(-1) as Entry).key).kind === 'staging' ? entries.slice(0, -1) : entries;
-}
-
-function itemOf(entry: Entry, next: Entry | undefined, request: ListBlobsRequest): ListedBlob | null {
-  const { name, kind } = parseBlobKey(entry.key);
-  if (kind === 'staging') {
-    // The head of staged blocks stands right before its blob; alone, it is an uncommitted blob.
-    const hasBlob = next !== undefined && parseBlobKey(next.key).name === name;
-    if (!request.includeUncommitted || hasBlob) return null;
-  }
-  const { prefix, delimiter } = request;
-  const cut = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
-  if (cut !== -1) return { kind: 'prefix', name: name.slice(0, cut + delimiter.length) };
-  return kind === 'blob'
-    ? { kind: 'blob', name, blob: decodeJson<BlobRecord>(entry.value) }
-    : { kind: 'uncommitted', name, staging: decodeJson<StagingRecord>(entry.value) };
-}

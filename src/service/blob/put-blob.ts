@@ -2,7 +2,7 @@
 import { transact } from '../../engine/transact.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
-import { createPages } from '../extents/pages-seam.ts';
+import { createPages } from '../pages/page-map.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';

@@ -7,13 +7,13 @@ import type { Id, IdSource } from '../../base/ids.ts';
 import type { ContentStore, Placement } from '../../content/content.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
+import { dropPages, freezePages } from '../pages/page-map.ts';
 import type { BlobContent, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { type ExtentRef, encodeInline } from '../records/extent-record.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
 import { extentKey, garbageKey } from '../records/keys.ts';
 import { type CustomerKey, sealBytes, sealStream } from './customer-key.ts';
-import { dropPages, freezePages } from './pages-seam.ts';
 import { release, share } from './references.ts';
 
 /** Up to here a body rides in the engine's commit (measured: docs/decisions/0003-content.md). */

@@ -215,7 +215,7 @@ test('a sweep waits for readers that look records up, then leaves alone what the
   await nextTurn();
   mayOpen.open();
   await sweeping;
-  assert.deepEqual(await gather(await reading), large('a'));
+  assert.deepEqual(await gather((await reading) as AsyncIterable<Uint8Array>), large('a'));
 });
 
 /** What the sweeper does with the survivors of a sparse segment, done with every extent. */

@@ -6,6 +6,8 @@
 import type { Id } from '../../base/ids.ts';
 import { type ByteRange, type ContentStore, ExtentMissing } from '../../content/content.ts';
 import type { Engine, Snapshot } from '../../engine/engine.ts';
+import type { PageHold } from '../pages/page-holds.ts';
+import { type ReadPiece, readHeldPages, readPages } from '../pages/read-pages.ts';
 import type { BlobContent } from '../records/blob-record.ts';
 import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { decodeInline, type ExtentRef, type PlacedRecord } from '../records/extent-record.ts';
@@ -46,14 +48,14 @@ export class Readers {
 
   /**
    * The bytes of one range of a blob: at once when they stand in the engine, as a stream otherwise. `key`: what they are
-   * sealed with.
+   * sealed with. Null: a map of pages of which so much is asked for that its epoch must be held (`openHeld`).
    */
   async open(
     snapshot: Snapshot,
     content: BlobContent,
     range: ByteRange,
     key: CustomerKey | null = null,
-  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array> | null> {
     if (content.kind === 'empty' || range.lengthBytes === 0) return new Uint8Array(0);
     switch (content.kind) {
       case 'inline':
@@ -73,9 +75,17 @@ export class Readers {
         const windows = appendedPieces(freshSnapshots(this.#engine), content, range);
         return new PinnedBytes(pins, this.#readPieces(windows, key));
       }
-      case 'pages':
-        throw new Error('pages are to come');
+      case 'pages': {
+        const readPiece: ReadPiece = (piece, row) => this.#readPiece(piece, row, key);
+        return readPages({ snapshot, content, range, pin: (id) => this.#pin(id), readPiece });
+      }
     }
+  }
+
+  /** The same, for as long as it takes, of an epoch that is held; lets go of it in the end. */
+  openHeld(hold: PageHold, range: ByteRange, key: CustomerKey | null): AsyncIterable<Uint8Array> {
+    const readPiece: ReadPiece = (piece, row) => this.#readPiece(piece, row, key);
+    return readHeldPages({ inSnapshot: (look) => this.inSnapshot(look), hold, range, readPiece });
   }
 
   async #openExtent(

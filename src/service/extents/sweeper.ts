@@ -15,6 +15,7 @@ import { type Transaction, transact } from '../../engine/transact.ts';
 import { indexTags } from '../blob/tag-index.ts';
 import type { Census, Pins } from '../nodes/census.ts';
 import { type Nodes, SWEEP } from '../nodes/nodes.ts';
+import { type PageSweep, sweepCut, sweepEpoch } from '../pages/sweep-pages.ts';
 import type { AppendedBlock, BlobRecord, StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson, UnreadableRecord } from '../records/codec.ts';
 import type { ExtentRef, PlacedRecord } from '../records/extent-record.ts';
@@ -32,7 +33,6 @@ import {
 import { decodeLayout } from '../records/layout.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Extents } from './extents.ts';
-import { sweepCut, sweepEpoch } from './pages-seam.ts';
 import { release, share } from './references.ts';
 
 /** Records handled per step, so that no step keeps the event loop or a commit busy for long. */
@@ -63,6 +63,7 @@ export class Sweeper {
   /** The last pass begun, or waiting for the one before. */
   #pass: Promise<void> = Promise.resolve();
   #closed = false;
+  readonly #pageSweep: PageSweep;
 
   constructor(options: {
     engine: Engine;
@@ -78,6 +79,7 @@ export class Sweeper {
     this.#nodes = options.nodes;
     this.#census = options.census;
     this.#onError = options.onError;
+    this.#pageSweep = { engine: options.engine, extents: options.extents, isClosed: () => this.#closed };
   }
 
   /** There is something to sweep; a pass starts soon. */
@@ -200,13 +202,9 @@ export class Sweeper {
         await this.#sweepContainer(entry, garbage);
         return true;
       case 'epoch':
-        return sweepEpoch(
-          { engine: this.#engine, extents: this.#extents, isClosed: () => this.#closed },
-          entry,
-          garbage,
-        );
+        return sweepEpoch(this.#pageSweep, entry, garbage);
       case 'cut':
-        return sweepCut({ engine: this.#engine, extents: this.#extents, isClosed: () => this.#closed }, entry, garbage);
+        return sweepCut(this.#pageSweep, entry, garbage);
     }
   }
 

@@ -231,7 +231,7 @@ describe('a reader on another node', () => {
     await isAsked.passed;
     mayPin.open();
     await sweeping;
-    assert.deepEqual(await gather(await reading), large('1'));
+    assert.deepEqual(await gather((await reading) as AsyncIterable<Uint8Array>), large('1'));
     await a.store.sweep();
     await assertNothingLeft();
     await closeAll([a, b]);

@@ -177,7 +177,8 @@ class PagesCheck {
     const earlier = new Set(named.keys());
     for (const piece of chunk.pieces) {
       const { id } = piece.extent;
-      if (endOf(piece) > this.#settings.chunkBytes) this.#findings.push(`a piece in ${described(at)} lies outside of it`);
+      if (endOf(piece) > this.#settings.chunkBytes)
+        this.#findings.push(`a piece in ${described(at)} lies outside of it`);
       const isUnmarked = lastEpoch === null && !piece.isShared && !this.#copiedMaps.has(at.mapId);
       if (isUnmarked && earlier.has(id)) this.#findings.push(`extent ${id} is in two states of a chunk, and unmarked`);
       const known = named.get(id);
