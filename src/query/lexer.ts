@@ -17,8 +17,8 @@ const WORD = /[\p{L}_$][\p{L}\p{N}\p{M}_$]*/uy;
 const NUMBER = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const SYMBOL = /<>|<=|>=|!=|\|\||[=<>+\-*/%(),.[\];]/y;
 const QUOTED: Readonly<Record<string, RegExp>> = {
-  "'": /'([^']*(?:''[^']*)*)'/y,
-  '"': /"([^"]*(?:""[^"]*)*)"/y,
+  "'": /'([^']*(?:''[^']*)*)'(?!')/y,
+  '"': /"([^"]*(?:""[^"]*)*)"(?!")/y,
 };
 
 export function tokenize(text: string): Token[] {

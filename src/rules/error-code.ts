@@ -81,6 +81,7 @@ export type ErrorCode =
   | 'BlobNotArchived'
   | 'BlobNotFound'
   | 'BlobOverwritten'
+  | 'BlobSnapshotNotSoftDeleted'
   | 'BlobTierInadequateForContentLength'
   | 'BlobUsesCustomerSpecifiedEncryption'
   | 'BlockCountExceedsLimit'

@@ -71,6 +71,8 @@ export const SINCE_READ_CONDITIONS_COMBINE = '2013-08-15';
 export const SINCE_LEASE_ID_NEEDS_BLOB = '2013-08-15';
 /** Delete Blob takes a blob of staged blocks only. */
 export const SINCE_UNCOMMITTED_DELETABLE = '2013-08-15';
+/** There are append blobs. */
+export const SINCE_APPEND_BLOBS = '2015-02-21';
 /** A Content-Length of 0 is signed as an empty line. */
 export const SINCE_EMPTY_CONTENT_LENGTH_SIGNED = '2015-02-21';
 /** `x-ms-*` headers without a value are signed. */

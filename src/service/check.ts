@@ -1,23 +1,36 @@
 /**
- * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, and
- * nothing is there that no record names. Reads everything once and changes nothing.
+ * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, what
+ * several hold is counted right, and nothing is there that no record names. Reads everything once and changes nothing.
  */
 import { Readable } from 'node:stream';
 import type { Id } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import { type Engine, type Entry, VOLATILE_PREFIX } from '../engine/engine.ts';
-import type { BlobRecord, StagedBlock, StagingRecord } from './records/blob-record.ts';
+import { parseTagKey } from './blob/tag-index.ts';
+import type { ReferencesRecord } from './extents/references.ts';
+import { checkPages } from './pages/check-pages.ts';
+import type { AppendedBlock, AppendedContent, BlobRecord, StagedBlock, StagingRecord } from './records/blob-record.ts';
 import { decodeJson } from './records/codec.ts';
 import type { ContainerRecord } from './records/container-record.ts';
 import { decodeInline, type ExtentRef, type PlacedRecord } from './records/extent-record.ts';
 import type { GarbageRecord } from './records/garbage-record.ts';
-import { containerNameOf, idOf, parseBlobKey, stagedBlockIdOf, tableRange } from './records/keys.ts';
+import {
+  appendedBlockStartOf,
+  blobKeys,
+  containerNameOf,
+  idOf,
+  parseBlobKey,
+  stagedBlockIdOf,
+  tableRange,
+} from './records/keys.ts';
 import { decodeLayout } from './records/layout.ts';
 import { freshSnapshots, scanSteps } from './records/scan.ts';
 
 export interface CheckReport {
   readonly containers: number;
   readonly blobs: number;
+  /** Snapshots, versions and deleted states of blobs. */
+  readonly pastBlobs: number;
   readonly stagedBlocks: number;
   readonly extents: number;
   readonly contentBytes: number;
@@ -48,15 +61,32 @@ class Check {
   /** Containers, layouts, stagings and extents that a garbage row names: allowed to be there, and to be half gone. */
   readonly #discarded = new Set<Id>();
   readonly #layouts = new Map<Id, { lengthBytes: number; extents: readonly ExtentRef[] }>();
-  readonly #liveLayouts = new Set<Id>();
+  /** How many records hold each extent, block list and list of appended blocks; of extents in block lists, how many lists. */
+  readonly #holders = new Map<Id, number>();
+  /** Extents whose holders are still to be counted anew: their block lists await the sweeper. */
+  readonly #uncounted = new Set<Id>();
+  readonly #shares: { readonly id: Id; readonly with: Id }[] = [];
+  readonly #pageHolders = new Map<Id, Set<number>>();
+  readonly #sweptMaps = new Set<Id>();
+  readonly #listEnds = new Map<Id, number>();
+  #tagCount = 0;
   readonly #liveStagings = new Set<Id>();
   /** Block lists by which garbage is told from what lives on. */
   readonly #neededLayouts = new Set<Id>();
   readonly #placedExtents: PlacedExtent[] = [];
   /** Extents that live records name, with the length they must have. */
-  readonly #named = new Map<Id, number>();
+  readonly #named = new Map<Id, { readonly lengthBytes: number; readonly mayBeLonger?: true }>();
   #recordCount = 0;
-  #counts = { containers: 0, blobs: 0, stagedBlocks: 0, extents: 0, contentBytes: 0, awaitingSweep: 0, leftByCrash: 0 };
+  #counts = {
+    containers: 0,
+    blobs: 0,
+    pastBlobs: 0,
+    stagedBlocks: 0,
+    extents: 0,
+    contentBytes: 0,
+    awaitingSweep: 0,
+    leftByCrash: 0,
+  };
 
   constructor(
     store: { engine: Engine; content: ContentStore; afterCrash: boolean },
@@ -73,11 +103,19 @@ class Check {
     await this.#each('E', (entry) => void decodeJson(entry.value));
     await this.#each('G', (entry) => this.#garbage(decodeJson<GarbageRecord>(entry.value)));
     await this.#each('C', (entry) => this.#container(entry));
+    await this.#each('D', (entry) => this.#container(entry));
     await this.#each('L', (entry) => this.#layout(entry));
     await this.#each('B', (entry) => this.#blob(entry));
     await this.#each('K', (entry) => this.#stagedBlock(entry));
+    await this.#each('A', (entry) => this.#appendedBlock(entry));
+    await this.#each('T', (entry) => this.#tag(entry));
+    if (this.#tagCount !== 0) this.#findings.push('the index of tags is not what the tags of the blobs say');
     this.#unnamedLayouts();
     this.#missingLayouts();
+    await this.#pages();
+    this.#extentsOfLayouts();
+    await this.#each('R', (entry) => this.#references(entry));
+    this.#unreferenced();
     await this.#each('I', (entry) => this.#extent(entry, decodeInline(entry.value).length));
     await this.#each('X', (entry) => this.#placed(entry));
     for (const id of this.#named.keys()) this.#findings.push(`extent ${id} is named by a record and has none itself`);
@@ -104,8 +142,22 @@ class Check {
 
   #garbage(garbage: GarbageRecord): void {
     this.#counts.awaitingSweep++;
-    this.#discarded.add(garbage.kind === 'extent' ? garbage.extent.id : garbage.id);
-    if ('keeping' in garbage && garbage.keeping !== null) this.#neededLayouts.add(garbage.keeping);
+    switch (garbage.kind) {
+      case 'extent':
+        this.#discarded.add(garbage.extent.id);
+        return;
+      case 'share':
+        this.#shares.push(garbage);
+        this.#neededLayouts.add(garbage.id).add(garbage.with);
+        return;
+      case 'epoch':
+      case 'cut':
+        this.#sweptMaps.add(garbage.id);
+        return;
+      default:
+        this.#discarded.add(garbage.id);
+        if ('keeping' in garbage && garbage.keeping !== null) this.#neededLayouts.add(garbage.keeping);
+    }
   }
 
   #container(entry: Entry): void {
@@ -124,7 +176,7 @@ class Check {
     this.#layouts.set(id, { lengthBytes, extents: blocks.map((block) => block.extent) });
     for (const { extent, lengthBytes } of blocks) {
       if (this.#discarded.has(id)) this.#discarded.add(extent.id);
-      else this.#named.set(extent.id, lengthBytes);
+      else this.#named.set(extent.id, { lengthBytes });
     }
   }
 
@@ -139,20 +191,118 @@ class Check {
       return;
     }
     const blob = decodeJson<BlobRecord>(entry.value);
-    if (!isDiscarded) this.#counts.blobs++;
+    if (!isDiscarded && kind === 'blob') this.#counts.blobs++;
+    if (!isDiscarded && kind !== 'blob') this.#counts.pastBlobs++;
+    if (kind === 'blob') this.#tagCount += 2 * (blob.tags?.length ?? 0);
     this.#blobContent(name, blob);
   }
 
   #blobContent(name: string, { content, lengthBytes }: BlobRecord): void {
-    if (content.kind === 'inline' || content.kind === 'extent') this.#named.set(content.id, lengthBytes);
-    if (content.kind === 'empty' && lengthBytes !== 0) this.#findings.push(`blob ${name} has a length and no content`);
-    if (content.kind !== 'layout') return;
-    const layout = this.#layouts.get(content.id);
-    this.#liveLayouts.add(content.id);
-    if (layout === undefined) this.#findings.push(`blob ${name} names block list ${content.id}, which is missing`);
+    switch (content.kind) {
+      case 'empty':
+        if (lengthBytes !== 0) this.#findings.push(`blob ${name} has a length and no content`);
+        return;
+      case 'inline':
+      case 'extent':
+        this.#hold(content.id);
+        this.#named.set(content.id, { lengthBytes });
+        return;
+      case 'layout':
+        this.#hold(content.id);
+        this.#blobLayout(name, this.#layouts.get(content.id), lengthBytes);
+        return;
+      case 'appended':
+        this.#appended(name, content, lengthBytes);
+        return;
+      case 'pages':
+        this.#pageHolders.set(content.id, (this.#pageHolders.get(content.id) ?? new Set()).add(content.epoch));
+        return;
+    }
+  }
+
+  #hold(id: Id): void {
+    this.#holders.set(id, (this.#holders.get(id) ?? 0) + 1);
+  }
+
+  #blobLayout(name: string, layout: { lengthBytes: number } | undefined, lengthBytes: number): void {
+    if (layout === undefined) this.#findings.push(`blob ${name} names a block list that is missing`);
     else if (layout.lengthBytes !== lengthBytes) {
       this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${layout.lengthBytes}`);
     }
+  }
+
+  #appended(name: string, { lists }: AppendedContent, lengthBytes: number): void {
+    for (const { id, endBytes } of lists) {
+      this.#hold(id);
+      this.#listEnds.set(id, Math.max(endBytes, this.#listEnds.get(id) ?? 0));
+    }
+    const endBytes = lists.at(-1)?.endBytes ?? 0;
+    if (endBytes !== lengthBytes) this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${endBytes}`);
+  }
+
+  /** Whoever appends holds the whole list; once it is gone, others may hold less of it. */
+  #appendedBlock(entry: Entry): void {
+    const { extent, lengthBytes } = decodeJson<AppendedBlock>(entry.value);
+    const listId = idOf(entry.key);
+    if (this.#holders.has(listId)) this.#named.set(extent.id, { lengthBytes });
+    else if (this.#discarded.has(listId)) this.#discarded.add(extent.id);
+    else this.#findings.push(`a block of list ${listId} belongs to no blob`);
+    const endBytes = appendedBlockStartOf(entry.key) + lengthBytes;
+    if (this.#listEnds.get(listId) === endBytes) this.#listEnds.delete(listId);
+  }
+
+  async #tag(entry: Entry): Promise<void> {
+    const { account, containerId, blob: name, tag, value } = parseTagKey(entry.key);
+    const snapshot = this.#engine.snapshot();
+    const [found] = await snapshot.get([blobKeys({ account, containerId, name }).blob]).finally(() => snapshot.close());
+    const tags = found ? (decodeJson<BlobRecord>(found.value).tags ?? []) : [];
+    const isThere = tags.some(([otherTag, otherValue]) => otherTag === tag && otherValue === value);
+    if (isThere) this.#tagCount--;
+    else this.#findings.push(`the index says that blob ${name} has the tag ${tag}, and it has not`);
+  }
+
+  async #pages(): Promise<void> {
+    const { findings, extents, recordCount } = await checkPages({
+      reader: freshSnapshots(this.#engine),
+      holders: this.#pageHolders,
+      sweptMaps: this.#sweptMaps,
+    });
+    this.#recordCount += recordCount;
+    this.#findings.push(...findings);
+    for (const [id, { references, endBytes }] of extents) {
+      this.#named.set(id, { lengthBytes: endBytes, mayBeLonger: true });
+      this.#holders.set(id, (this.#holders.get(id) ?? 0) + references);
+    }
+  }
+
+  /** An extent has one holder for each block list that names it. Lists that await the sweeper may not be counted yet. */
+  #extentsOfLayouts(): void {
+    for (const [id, { extents }] of this.#layouts) {
+      const isCounted = this.#holders.has(id) && !this.#discarded.has(id);
+      const isAwaited = this.#discarded.has(id) || this.#neededLayouts.has(id);
+      for (const extentId of new Set(extents.map((extent) => extent.id))) {
+        if (isCounted) this.#hold(extentId);
+        if (isAwaited) this.#uncounted.add(extentId);
+      }
+    }
+  }
+
+  #references(entry: Entry): void {
+    const { count } = decodeJson<ReferencesRecord>(entry.value);
+    const id = idOf(entry.key);
+    const held = this.#holders.get(id) ?? 0;
+    this.#holders.set(id, 1);
+    if (held !== count && !this.#uncounted.has(id) && !this.#discarded.has(id)) {
+      this.#findings.push(`${id} has ${held} holders, and ${count} are counted`);
+    }
+  }
+
+  /** What has no row of its own has one holder. */
+  #unreferenced(): void {
+    for (const [id, held] of this.#holders) {
+      if (held > 1 && !this.#uncounted.has(id)) this.#findings.push(`${id} has ${held} holders, and one is counted`);
+    }
+    for (const id of this.#listEnds.keys()) this.#findings.push(`the blocks of list ${id} do not reach its end`);
   }
 
   #stagedBlock(entry: Entry): void {
@@ -160,7 +310,7 @@ class Check {
     const stagingId = idOf(entry.key);
     if (this.#liveStagings.has(stagingId)) {
       this.#counts.stagedBlocks++;
-      this.#named.set(extent.id, lengthBytes);
+      this.#named.set(extent.id, { lengthBytes });
     } else if (this.#discarded.has(stagingId)) {
       // A commit may have taken it over: then a live block list names it, and it must be there.
       if (!this.#named.has(extent.id)) this.#discarded.add(extent.id);
@@ -171,7 +321,7 @@ class Check {
 
   #unnamedLayouts(): void {
     for (const id of this.#layouts.keys()) {
-      if (!this.#liveLayouts.has(id) && !this.#discarded.has(id)) {
+      if (!this.#holders.has(id) && !this.#discarded.has(id)) {
         this.#findings.push(`block list ${id} belongs to no blob`);
       }
     }
@@ -199,8 +349,9 @@ class Check {
     this.#counts.contentBytes += lengthBytes;
     const expected = this.#named.get(id);
     this.#named.delete(id);
-    if (expected !== undefined && expected !== lengthBytes) {
-      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, and is named with ${expected}`);
+    const isTooShort = expected !== undefined && lengthBytes < expected.lengthBytes;
+    if (expected !== undefined && (isTooShort || (lengthBytes > expected.lengthBytes && !expected.mayBeLonger))) {
+      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, and is named with ${expected.lengthBytes}`);
     }
     if (expected === undefined && !this.#discarded.has(id)) this.#findings.push(`extent ${id} is named by nothing`);
   }
@@ -228,7 +379,7 @@ class Check {
   }
 }
 
-const TABLES = ['B', 'C', 'E', 'G', 'I', 'K', 'L', 'P', 'X'];
+const TABLES = 'ABCDEGHIJKLMNPRTVX'.split('');
 
 const printable = (key: Uint8Array): string =>
   Buffer.from(key)

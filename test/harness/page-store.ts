@@ -21,6 +21,7 @@ import { decodeJson, encodeJson } from '../../src/service/records/codec.ts';
 import { decodeInline, type ExtentRef, type PlacedRecord } from '../../src/service/records/extent-record.ts';
 import type { GarbageRecord } from '../../src/service/records/garbage-record.ts';
 import { extentKey, tableRange } from '../../src/service/records/keys.ts';
+import type { LayoutPiece } from '../../src/service/records/layout.ts';
 
 export interface PageRecord {
   readonly content: PagesContent;
@@ -68,6 +69,10 @@ export class PageStore {
     await transact(this.engine, async (tx) => {
       putRecord(tx, name, { content: createPages(tx, this.ids), lengthBytes, revision: 0 });
     });
+  }
+
+  async put(name: string, record: PageRecord): Promise<void> {
+    await transact(this.engine, async (tx) => putRecord(tx, name, record));
   }
 
   load(name: string): Promise<PageRecord> {
@@ -171,11 +176,13 @@ export class PageStore {
     return Buffer.concat(pieces);
   }
 
-  readonly #readPiece: ReadPiece = async function* (this: PageStore, piece, row) {
+  readonly #readPiece: ReadPiece = (piece, row) => this.#bytesOf(piece, row);
+
+  async *#bytesOf(piece: LayoutPiece, row: Uint8Array): AsyncGenerator<Uint8Array> {
     const { extent, offsetBytes, lengthBytes } = piece;
     if (extent.inline) yield decodeInline(row).subarray(offsetBytes, offsetBytes + lengthBytes);
     else yield* this.content.read(decodeJson<PlacedRecord>(row).placement, piece);
-  }.bind(this);
+  }
 
   async #inSnapshot<T>(look: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     const snapshot = this.engine.snapshot();

@@ -16,7 +16,7 @@ import { type ContainerName, findContainer, snapshotReader } from './load.ts';
 
 /** Records read per turn of the event loop. */
 const STEP = 500;
-/** Records read behind a jump: what follows may be jumped over as well. */
+/** Records read behind a long jump: what follows may be jumped over as well. */
 const STEP_AFTER_JUMP = 64;
 const STEP_GROWTH = 4;
 
@@ -99,14 +99,17 @@ class Walk implements AsyncIterable<Placed> {
     let limit = Math.min(STEP, this.#request.limit + 1);
     for (let turnRecords = 0; ; ) {
       const entries = await this.#snapshot.range({ from: this.#from, to: this.#to }, { limit });
+      let wastedRecords = 0;
       for (const { key, value } of entries) {
-        if (compareBytes(key, this.#from) >= 0) yield* this.#take(key, value);
+        wastedRecords++;
+        if (compareBytes(key, this.#from) < 0) continue;
+        wastedRecords = 0;
+        yield* this.#take(key, value);
       }
       const last = entries.at(-1);
       if (last === undefined || entries.length < limit) break;
-      const isJump = compareBytes(this.#from, last.key) > 0;
-      limit = isJump ? STEP_AFTER_JUMP : Math.min(STEP, limit * STEP_GROWTH);
-      if (!isJump) this.#from = successor(last.key);
+      if (compareBytes(this.#from, last.key) <= 0) this.#from = successor(last.key);
+      limit = wastedRecords < STEP_AFTER_JUMP / 2 ? Math.min(STEP, limit * STEP_GROWTH) : STEP_AFTER_JUMP;
       turnRecords += entries.length;
       if (turnRecords >= STEP) {
         turnRecords = 0;

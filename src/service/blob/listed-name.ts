@@ -103,14 +103,13 @@ export class ListedName {
 
   /** Where to go on behind a record of this kind; null: right behind it. */
   jumpBehind(kind: BlobKeyKind): Key | null {
-    if (kind === 'blob' || (kind !== 'staging' && this.#isListed(kind))) return null;
-    if (kind !== 'staging' && this.#isOfInterest(kind)) {
+    if (kind === 'staging' || kind === 'blob' || this.#isListed(kind)) return null;
+    if (this.#isOfInterest(kind)) {
       if (++this.#unlistedCount <= UNLISTED_RECORDS_MAX) return null;
       this.#incomplete.add(kind);
       this.#unlistedCount = 0;
     }
-    const later = PAST_KINDS.slice(kind === 'staging' ? 0 : PAST_KINDS.indexOf(kind) + 1);
-    const next = later.find((candidate) => this.#isOfInterest(candidate));
+    const next = PAST_KINDS.slice(PAST_KINDS.indexOf(kind) + 1).find((later) => this.#isOfInterest(later));
     return next === undefined ? blobKeys(this.address).blob : pastRange(this.address, next).from;
   }
 

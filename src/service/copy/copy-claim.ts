@@ -4,6 +4,7 @@
  * was given up for dead writes nothing.
  */
 import type { Id } from '../../base/ids.ts';
+import type { Engine } from '../../engine/engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { claimKey, copyJobKey } from '../records/keys.ts';
@@ -51,5 +52,16 @@ export async function holdsClaim(tx: Transaction, { jobId, term }: CopyClaim): P
 export async function releaseClaim({ engine }: Pick<Storage, 'engine'>, claim: CopyClaim): Promise<void> {
   await transact(engine, async (tx) => {
     if (await holdsClaim(tx, claim)) tx.delete(keyOf(claim.jobId));
+  });
+}
+
+/** Which of these jobs nobody but `holder` works on. */
+export async function freeOf(engine: Engine, jobIds: readonly Id[], holder: Id): Promise<Id[]> {
+  if (jobIds.length === 0) return [];
+  const snapshot = engine.snapshot();
+  const claims = await snapshot.get(jobIds.map(keyOf)).finally(() => snapshot.close());
+  return jobIds.filter((_, index) => {
+    const claim = claims[index] ?? null;
+    return claim === null || decodeJson<ClaimRecord>(claim.value).holder === holder;
   });
 }
