@@ -55,7 +55,7 @@ const sas = generateAccountSASQueryParameters(
     expiresOn: new Date(Date.now() + 24 * 3_600_000),
     services: AccountSASServices.parse('b').toString(),
     resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
-    permissions: AccountSASPermissions.parse('rwdlacup'),
+    permissions: AccountSASPermissions.parse('rwdlacuptf'),
   },
   new StorageSharedKeyCredential(account, accountKey),
 ).toString();

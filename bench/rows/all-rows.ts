@@ -1,10 +1,12 @@
 /** Every row in the order in which it is run: what a row leaves behind matters to the memory and start-up rows. */
 
+import { blobTypeRows } from './blob-types.ts';
 import { conditionRows } from './conditions.ts';
 import { footprintRows } from './footprint.ts';
 import { listRows } from './list.ts';
 import type { Row, Scale } from './row.ts';
 import { smallBlobRows } from './small-blobs.ts';
+import { tagRows } from './tags.ts';
 import { transferRows } from './transfer.ts';
 
 export function allRows(scale: Scale): Row[] {
@@ -13,9 +15,11 @@ export function allRows(scale: Scale): Row[] {
     ...footprint.empty,
     ...smallBlobRows(scale),
     ...conditionRows(scale),
+    ...blobTypeRows(scale),
     ...transferRows(scale),
     ...footprint.filled,
     ...listRows(scale),
+    ...tagRows(scale),
     ...footprint.restarted,
   ];
 }

@@ -11,28 +11,6 @@ const bufferBytes = mebibyte;
 export function transferRows(scale: Scale): Row[] {
   const shared = { unit: 'MB/s', better: 'higher', stage: 'fresh', rounds: scale.longRounds, warmsUp: false } as const;
   const blockCount = scale.transferBytes / blockBytes;
-  const block = Buffer.alloc(blockBytes, 'larimar ');
-
-  const upload = async (contestant: Contestant): Promise<void> => {
-    const path = contestant.path('transfer');
-    await inTurn(contestant, blockCount, (lane, index) =>
-      lane.send({
-        method: 'PUT',
-        path: `${path}?${contestant.query(`comp=block&blockid=${encodeURIComponent(blockId(index))}`)}`,
-        body: block,
-      }),
-    );
-    const ids = Array.from({ length: blockCount }, (_, index) => `<Latest>${blockId(index)}</Latest>`).join('');
-    const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`);
-    await inTurn(contestant, 1, (lane) =>
-      lane.send({
-        method: 'PUT',
-        path: `${path}?${contestant.query('comp=blocklist')}`,
-        headers: ['Content-Type: application/xml'],
-        body,
-      }),
-    );
-  };
 
   const download = (contestant: Contestant): Promise<void> => {
     const path = `${contestant.path('transfer')}?${contestant.query('', { answerBytes: blockBytes })}`;
@@ -46,6 +24,7 @@ export function transferRows(scale: Scale): Row[] {
   };
 
   const uploaded = new Set<Contestant>();
+  const transfer = { blob: 'transfer', sizeBytes: scale.transferBytes };
   const size = sizeText(scale.transferBytes);
   return [
     {
@@ -53,7 +32,7 @@ export function transferRows(scale: Scale): Row[] {
       name: 'upload',
       title: `Upload ${size}, 8 MiB blocks, ${inFlight} in flight`,
       round: async (contestant) => {
-        const rate = await megabytesPerSecond(scale.transferBytes, () => upload(contestant));
+        const rate = await megabytesPerSecond(scale.transferBytes, () => upload(contestant, transfer));
         uploaded.add(contestant);
         return outcome(rate);
       },
@@ -63,7 +42,7 @@ export function transferRows(scale: Scale): Row[] {
       name: 'download',
       title: `Download ${size}, 8 MiB ranges, ${inFlight} in flight`,
       prepare: async (contestant) => {
-        if (!uploaded.has(contestant)) await upload(contestant);
+        if (!uploaded.has(contestant)) await upload(contestant, transfer);
       },
       round: async (contestant) => outcome(await megabytesPerSecond(scale.transferBytes, () => download(contestant))),
     },
@@ -82,6 +61,33 @@ export function transferRows(scale: Scale): Row[] {
       },
     },
   ];
+}
+
+/** One blob, in blocks that are the same everywhere. */
+export async function upload(
+  contestant: Contestant,
+  { blob, sizeBytes }: { blob: string; sizeBytes: number },
+): Promise<void> {
+  const blockCount = sizeBytes / blockBytes;
+  const block = Buffer.alloc(blockBytes, 'larimar ');
+  const path = contestant.path(blob);
+  await inTurn(contestant, blockCount, (lane, index) =>
+    lane.send({
+      method: 'PUT',
+      path: `${path}?${contestant.query(`comp=block&blockid=${encodeURIComponent(blockId(index))}`)}`,
+      body: block,
+    }),
+  );
+  const ids = Array.from({ length: blockCount }, (_, index) => `<Latest>${blockId(index)}</Latest>`).join('');
+  const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`);
+  await inTurn(contestant, 1, (lane) =>
+    lane.send({
+      method: 'PUT',
+      path: `${path}?${contestant.query('comp=blocklist')}`,
+      headers: ['Content-Type: application/xml'],
+      body,
+    }),
+  );
 }
 
 /** Sends requests 0 to `count` - 1, each on the next connection that is free. */
@@ -111,6 +117,7 @@ function blockId(index: number): string {
   return Buffer.from(`block-${String(index).padStart(6, '0')}`).toString('base64');
 }
 
-function sizeText(bytes: number): string {
+export function sizeText(bytes: number): string {
+  if (bytes % (1024 * 1024 * mebibyte) === 0) return `${bytes / (1024 * 1024 * mebibyte)} TiB`;
   return bytes % (1024 * mebibyte) === 0 ? `${bytes / (1024 * mebibyte)} GiB` : `${bytes / mebibyte} MiB`;
 }

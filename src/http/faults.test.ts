@@ -58,6 +58,18 @@ test('a caller without credentials is challenged', () => {
   );
 });
 
+test('every 401 challenges, with the error’s own challenge where it has one', () => {
+  const refused = { status: 401 };
+  const usual = renderFault(new StorageError('InvalidAuthenticationInfo', refused), context);
+  assert.match(headersOf(usual.headers).get('WWW-Authenticate') ?? '', /^Bearer authorization_uri=/);
+  const headers = { 'WWW-Authenticate': 'Bearer own' };
+  const own = renderFault(new StorageError('NoAuthenticationInformation', { ...refused, headers }), context);
+  assert.deepEqual(
+    own.headers.filter((_, index) => own.headers[index - 1] === 'WWW-Authenticate'),
+    ['Bearer own'],
+  );
+});
+
 test('an own message replaces the usual one', () => {
   const { body } = renderFault(new StorageError('InvalidUri', { message: 'Too long.' }), context);
   assert.match(childNamed(parseXml(body as string), 'Message')?.text ?? '', /^Too long\.\n/);

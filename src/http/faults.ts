@@ -200,6 +200,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   BlobNotArchived: { status: 409, message: 'This blob is currently not in the archived state.' },
   BlobNotFound: { status: 404, message: 'The specified blob does not exist.' },
   BlobOverwritten: { status: 409, message: 'The blob has been recreated since the previous snapshot was taken.' },
+  BlobSnapshotNotSoftDeleted: { status: 409, message: 'The specified snapshot or version is not soft-deleted.' },
   BlobTierInadequateForContentLength: {
     status: 409,
     message: 'The specified blob tier size limit cannot be less than content length.',
@@ -304,7 +305,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'The specified operation is not allowed on an incremental copy blob.',
   },
   OperationNotAllowedOnRootBlob: {
-    status: 409,
+    status: 403,
     message: 'The specified operation is not allowed on the current version of a blob.',
   },
   PendingCopyOperation: { status: 409, message: 'There is currently a pending copy operation.' },

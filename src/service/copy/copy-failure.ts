@@ -8,6 +8,9 @@ import { SourceRefused, SourceUnreachable, type UnreachableReason } from './outs
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 const PASSING_REASONS: ReadonlySet<UnreachableReason> = new Set<UnreachableReason>(['connection', 'timeout', 'brokeOff']);
 
+export const isOfSource = (error: unknown): boolean =>
+  error instanceof SourceRefused || error instanceof SourceUnreachable;
+
 /** Whether the same request may get through later. What is no failure of the source is ours, and passes too. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof SourceRefused) return PASSING_STATUSES.has(error.status);
@@ -37,10 +40,9 @@ export function describeFailure(error: unknown): string {
 }
 
 export function describeRetry(error: unknown): string {
-  const ours = !(error instanceof SourceRefused || error instanceof SourceUnreachable);
-  return ours
-    ? '500 InternalServerError "The copy met an error and will be tried again."'
-    : '502 BadGateway "The source could not be read and will be tried again."';
+  return isOfSource(error)
+    ? '502 BadGateway "The source could not be read and will be tried again."'
+    : '500 InternalServerError "The copy met an error and will be tried again."';
 }
 
 export const TOOK_TOO_LONG = '500 OperationCancelled "The copy took longer than two weeks."';

@@ -13,7 +13,7 @@ import { decodeJson, encodeJson } from '../records/codec.ts';
 import { copyJobKey } from '../records/keys.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { type CopyClaim, holdsClaim } from './copy-claim.ts';
-import { describeFailure, describeRetry, isPassing, TOOK_TOO_LONG } from './copy-failure.ts';
+import { describeFailure, describeRetry, isOfSource, isPassing, TOOK_TOO_LONG } from './copy-failure.ts';
 import { COPY_LIFE_MS, type CopyJob, canResume, retryAfter } from './copy-job.ts';
 import { dropParts, joinParts, loadParts, NO_PARTS, type Parts, putPart } from './copy-parts.ts';
 import { SourceBytes } from './source-bytes.ts';
@@ -40,6 +40,8 @@ export class CopyRun {
   readonly #ending = new AbortController();
   readonly #signal: AbortSignal;
   #parts: Parts = NO_PARTS;
+  /** Those that were there before this run. */
+  #firstBytes = 0;
   #bytes: SourceBytes | null = null;
   #looking: Promise<void> | null = null;
 
@@ -86,6 +88,7 @@ export class CopyRun {
   async #fetch(): Promise<void> {
     const { source, partBytes } = this.#job;
     this.#parts = await loadParts(this.#storage.engine, this.#job);
+    this.#firstBytes = this.#parts.bytes;
     await this.#noteProgress();
     this.#bytes = new SourceBytes({
       outside: this.#storage.outside,
@@ -164,14 +167,15 @@ export class CopyRun {
   }
 
   async #tryAgainLater(error: unknown): Promise<void> {
+    if (!isOfSource(error)) this.#onError(error);
     const { ids, extents } = this.#storage;
     const description = describeRetry(error);
     const freshId = ids.next();
-    const isFurther = (this.#bytes?.reachedBytes ?? 0) > this.#parts.bytes || this.#parts.bytes > 0;
+    const startsOver = !canResume(this.#job.source) && this.#parts.count > 0;
+    const isFurther = !startsOver && this.#parts.bytes > this.#firstBytes;
     await this.#transact((tx, { blob, nowMs }) => {
       if (nowMs - this.#job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
-      const before = isFurther && canResume(this.#job.source) ? undefined : this.#job.retry;
-      const startsOver = !canResume(this.#job.source) && this.#parts.count > 0;
+      const before = isFurther ? undefined : this.#job.retry;
       if (startsOver) dropParts(tx, extents, this.#job);
       const partsId: Id = startsOver ? freshId : this.#job.partsId;
       tx.put(this.#jobKey, encodeJson({ ...this.#job, partsId, retry: retryAfter(before, nowMs) } satisfies CopyJob));

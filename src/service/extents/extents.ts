@@ -116,10 +116,28 @@ export class Extents {
       dropPages(tx, this, content);
       return;
     }
-    const ids = content.kind === 'appended' ? content.lists.map((list) => list.id) : [content.id];
+    const ids = countedIdsOf(content);
     const gone = isShared ? await release(tx, ids) : ids;
     if (gone.length === 0) this.keepBeside(tx, held, keeping);
     for (const id of gone) this.#dropContent(tx, { content, id, keeping, mayShare: isShared });
+  }
+
+  /** The same for several records, some of which may hold the same: who else holds it is looked up for all at once. */
+  async dropAll(tx: Transaction, all: readonly Held[]): Promise<void> {
+    const shared = all.filter(({ isShared }) => isShared === true);
+    const gone = new Set(
+      await release(
+        tx,
+        shared.flatMap(({ content }) => countedIdsOf(content)),
+      ),
+    );
+    for (const { content, isShared = false } of all) {
+      if (content.kind === 'pages') dropPages(tx, this, content);
+      for (const id of countedIdsOf(content)) {
+        if (isShared && !gone.delete(id)) continue;
+        this.#dropContent(tx, { content, id, keeping: null, mayShare: isShared });
+      }
+    }
   }
 
   #dropContent(
@@ -181,6 +199,12 @@ export class Extents {
     tx.put(garbageKey(this.#ids.next()), encodeJson(garbage));
     this.#onGarbage();
   }
+}
+
+/** What may have several holders; pages have their own way (service/pages/). */
+function countedIdsOf(content: BlobContent): readonly Id[] {
+  if (content.kind === 'empty' || content.kind === 'pages') return [];
+  return content.kind === 'appended' ? content.lists.map((list) => list.id) : [content.id];
 }
 
 export const contentOf = (extent: StagedExtent | null): BlobContent =>

@@ -197,6 +197,22 @@ export const deletedContainerRange = (account: string, container: string): KeyRa
   return { from, to: endOf(from) };
 };
 
+/** What a listing of containers walks beside the live ones: from the first id at or after `from` of the name on. */
+export function deletedContainersRange(
+  account: string,
+  prefix: string,
+  from: { readonly name: string; readonly id: Id },
+): KeyRange {
+  const all = Buffer.from(`D${account}\0${prefix}`);
+  const start = deletedContainerKey(account, from.name, from.id);
+  return { from: Buffer.compare(start, all) > 0 ? start : all, to: endOf(all) };
+}
+
+export function parseDeletedContainerKey(key: Key): { readonly name: string; readonly id: Id } {
+  const [, name = '', id = ''] = Buffer.from(key).toString().split('\0');
+  return { name, id };
+}
+
 export const copyJobKey = (id: Id): Key => idKey('J', id);
 
 export const layoutKey = (id: Id): Key => idKey('L', id);
