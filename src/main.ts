@@ -21,9 +21,11 @@ import { openMemoryEngine } from './engine/memory/memory-engine.ts';
 import { openAdminServer } from './http/admin/admin-server.ts';
 import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
+import { onLoopback } from './http/copy-source.ts';
 import { openLog } from './http/log.ts';
-import { openHttpServer } from './http/server.ts';
+import { type HttpServer, openHttpServer } from './http/server.ts';
 import { openWebServer } from './http/web/web-server.ts';
+import { openHttpOutside } from './outside/http-outside.ts';
 import { openStorage } from './service/open-storage.ts';
 import type { StoreParts, WaitOptions } from './shared-store.ts';
 import { openLocalSignals } from './signals/local/local-signals.ts';
@@ -50,6 +52,8 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
   readonly allowDevelopmentAccount?: boolean;
   /** Whose bearer tokens are accepted; absent: nobody's. */
   readonly oauth?: OAuthOptions;
+  /** Whether copies may fetch from other servers. On, when absent. */
+  readonly outsideCopies?: boolean;
   /** PEM. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly log?: LogMode;
@@ -96,15 +100,28 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const clock = options.clock ?? ofStore ?? systemClock;
     const onError = (error: unknown): void => log.error('sweeping failed', error);
     const parts = { engine, content, signals, clock, slot, isShared };
-    const services = await openStorage({ ...parts, onError, settings: ofAccount });
+    const ownPorts = new Set(admin === null ? [] : [portOf(admin.origin)]);
+    const allow = options.outsideCopies === false ? 'none' : 'any';
+    const outside = openHttpOutside({ allow, isOwnPort: (port) => ownPorts.has(port) });
+    const services = await openStorage({ ...parts, onError, settings: ofAccount, outside });
     endings.keep(services);
-    const door = blobDoor(services.storage);
-    const blob = await openHttpServer({ ...at, door, accounts, bearer, clock, port: options.blobPort ?? 0, log });
+    const isOurs = onLoopback((port) => port === blob.port);
+    const door = blobDoor(services.storage, { accounts, bearer, isOurs, origin: () => blob.origin });
+    const blob: HttpServer = await openHttpServer({
+      ...at,
+      door,
+      accounts,
+      bearer,
+      clock,
+      port: options.blobPort ?? 0,
+      log,
+    });
     endings.keep(blob);
+    ownPorts.add(blob.port);
     const { webPort = null } = options;
     const { storage } = services;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
-    if (web !== null) endings.keep(web);
+    if (web !== null) ownPorts.add(endings.keep(web).port);
     readiness.begin(() => readOnce(engine));
     const origins = {
       blob: reachable(blob.origin),
@@ -121,6 +138,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   }
 }
+
+const portOf = (origin: string): number => Number(new URL(origin).port);
 
 function describeServer(
   server: Pick<RunningServer, 'origins' | 'accounts'> & { readonly settings: readonly AccountSetting[] },

@@ -34,6 +34,7 @@ async function start(config: Config): Promise<RunningServer> {
       allowDevelopmentAccount: config.allowDevelopmentAccount,
       ...(config.oauth === null ? {} : { oauth: config.oauth }),
       ...config.accountSettings,
+      outsideCopies: config.outsideCopies,
       ...(config.tls === null ? {} : { tls: config.tls }),
       log: config.log,
       waitSeconds: WAIT_SECONDS,

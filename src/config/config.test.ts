@@ -26,6 +26,7 @@ test('without any option a server listens on this machine alone and stores in a 
     accounts: [],
     allowDevelopmentAccount: false,
     oauth: null,
+    accountSettings: {},
     tls: null,
     drainSeconds: 0,
     log: 'text',
@@ -35,7 +36,7 @@ test('without any option a server listens on this machine alone and stores in a 
 test('what is set is what counts', async () => {
   const config = await configOf(
     '--host 0.0.0.0 --blob-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
-      '--data x --drain-seconds 30',
+      '--data x --drain-seconds 30 --versioning team --container-retention-days 7 --rehydration-seconds 0',
   );
   assert.deepEqual(config, {
     host: '0.0.0.0',
@@ -46,6 +47,7 @@ test('what is set is what counts', async () => {
     accounts: [{ name: 'team', keys: ['a2V5', 'a2V5Mg=='] }],
     allowDevelopmentAccount: true,
     oauth: null,
+    accountSettings: { versioning: ['team'], containerRetentionDays: 7, rehydrationSeconds: 0 },
     tls: null,
     drainSeconds: 30,
     log: 'json',

@@ -22,6 +22,8 @@ export interface Config {
   /** Whose bearer tokens are accepted; null: nobody's. */
   readonly oauth: OAuthOptions | null;
   readonly accountSettings: AccountSettingOptions;
+  /** Whether copies may fetch from other servers. */
+  readonly outsideCopies: boolean;
   /** PEM. */
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
   /** For how long the server goes on serving when it has said that it will stop. */
@@ -49,6 +51,7 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
   'versioning',
   'containerRetentionDays',
   'rehydrationSeconds',
+  'outsideCopies',
   'cert',
   'key',
   'drainSeconds',
@@ -70,6 +73,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
     allowDevelopmentAccount: parseSwitch('--allow-development-account', texts.allowDevelopmentAccount?.[0]),
     oauth: await readOAuth(texts),
     accountSettings: readAccountSettings(texts),
+    outsideCopies: parseOnOff('--outside-copies', texts.outsideCopies?.[0] ?? OPTIONS.outsideCopies.fallback),
     tls: await readTls(texts.cert?.[0], texts.key?.[0]),
     drainSeconds: parseSeconds('--drain-seconds', texts.drainSeconds?.[0] ?? OPTIONS.drainSeconds.fallback),
     log: parseLog(texts.log?.[0] ?? OPTIONS.log.fallback),
@@ -125,6 +129,11 @@ function parseSwitch(flag: string, text: string | undefined): boolean {
   if (text === undefined || text === 'false' || text === '0') return false;
   if (text === 'true' || text === '1') return true;
   throw new ConfigError(`${flag} is on (true) or off (false), not "${text}".`);
+}
+
+function parseOnOff(flag: string, text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new ConfigError(`${flag} takes on or off, not "${text}".`);
+  return text === 'on';
 }
 
 function parseLog(text: string): LogMode {

@@ -142,6 +142,13 @@ export const OPTIONS = {
     environment: 'LARIMAR_REHYDRATION_SECONDS',
     fallback: '5',
   },
+  outsideCopies: {
+    flag: '--outside-copies',
+    value: 'on|off',
+    help: 'whether copies may fetch from other servers',
+    environment: 'LARIMAR_OUTSIDE_COPIES',
+    fallback: 'on',
+  },
   cert: {
     flag: '--cert',
     value: 'FILE',

@@ -95,10 +95,13 @@ function leadsHere(
   if (isOurs(url)) return true;
   if (target === null || !accounts.has(target.account)) return false;
   const ownHost = hostAsked(exchange, url.protocol);
-  if (ownHost === url.host) return true;
+  if (ownHost === url.host || url.hostname === DEVELOPMENT_HOST) return true;
   // account.blob.example.org beside other.blob.example.org
   return exchange.target.hostStyle && target.hostStyle && domainOf(ownHost) === domainOf(url.host);
 }
+
+/** What a client writes that knows the development account by name only, as `az` does. Nobody else serves it. */
+const DEVELOPMENT_HOST = 'devstoreaccount1.blob.core.windows.net';
 
 /** The host that the request itself was sent to, written as a URL of this protocol writes it. */
 function hostAsked({ origin }: AuthorizedExchange, protocol: string): string {

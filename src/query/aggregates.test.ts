@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { accumulatorFor } from './aggregates.ts';
+import { jsonText } from './json-text.ts';
 import { RecordError } from './query-error.ts';
 import type { AggregateName } from './syntax.ts';
 import type { Value } from './value.ts';
@@ -27,7 +28,7 @@ const rows: [AggregateName, readonly Value[], Value][] = [
   ['max', [true, false], true],
 ];
 for (const [name, values, want] of rows) {
-  test(`${name} of ${values.map(String).join(', ') || 'nothing'} is ${want}`, () => {
+  test(`${name} of ${jsonText(values)} is ${jsonText(want)}`, () => {
     const accumulator = accumulatorFor(name);
     for (const value of values) accumulator.add(value);
     assert.deepEqual(accumulator.result(), want);

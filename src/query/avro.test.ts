@@ -44,12 +44,12 @@ test('a block has the count and the length of its records before them, and the m
 });
 
 test('results are told in the order in which they came, each as its place in the schema and its fields', () => {
-  const stream = new ResultStream(MARKER);
+  const stream = new ResultStream({ syncMarker: MARKER, totalBytes: 5 });
   stream.result('a\n');
   stream.result('b\n');
   stream.error(new RecordError('ParseError', 'No.', { isFatal: true }), 300);
-  stream.progress({ scannedBytes: 4, totalBytes: 5 });
-  stream.end(5);
+  stream.progress(4);
+  stream.end();
   const head = encodeFileHead(RESULT_SCHEMA, MARKER);
   const records = ['\x00\x08a\nb\n', '\x02\x01\x14ParseError\x06No.\xd8\x04', '\x04\x08\x0a', '\x06\x0a'];
   const block = encodeBlock(
@@ -60,8 +60,21 @@ test('results are told in the order in which they came, each as its place in the
   assert.equal(stream.take().length, 0);
 });
 
+test('an error is never the first record: there is progress before it', () => {
+  const stream = new ResultStream({ syncMarker: MARKER, totalBytes: 5 });
+  stream.error(new RecordError('ParseError', 'No.'), 0);
+  const headBytes = encodeFileHead(RESULT_SCHEMA, MARKER).length;
+  assert.equal(
+    stream
+      .take()
+      .subarray(headBytes, headBytes + 6)
+      .toString('hex'),
+    '042a04000a02',
+  );
+});
+
 test('a long result is told in several records', () => {
-  const stream = new ResultStream(MARKER);
+  const stream = new ResultStream({ syncMarker: MARKER, totalBytes: 5 });
   assert.equal(stream.isFull, false);
   stream.result('x'.repeat(150_000));
   assert.equal(stream.isFull, true);

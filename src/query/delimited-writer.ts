@@ -13,10 +13,10 @@ export class DelimitedWriter {
   constructor(format: DelimitedFormat) {
     this.#format = format;
     const { columnSeparator, recordSeparator, fieldQuote, escape } = format;
-    const isReturnSpecial = recordSeparator === '\n';
-    this.#special = anyOf([columnSeparator, recordSeparator, fieldQuote, escape, isReturnSpecial ? '\r' : null], '');
-    this.#escaped =
-      escape === null ? null : anyOf([escape, fieldQuote ?? columnSeparator, fieldQuote ?? recordSeparator], 'g');
+    // The start of a longer separator at the end of a field would be read together with the separator behind it.
+    const separators = [columnSeparator, recordSeparator].map(firstCharacter);
+    this.#special = anyOf([...separators, fieldQuote, escape, recordSeparator === '\n' ? '\r' : null], '');
+    this.#escaped = escape === null ? null : anyOf([escape, ...(fieldQuote === null ? separators : [fieldQuote])], 'g');
   }
 
   row(values: readonly Value[]): string {
@@ -42,6 +42,8 @@ function fieldText(value: Value): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && !(value instanceof Timestamp) ? jsonText(value) : scalarText(value);
 }
+
+const firstCharacter = (text: string): string => String.fromCodePoint(text.codePointAt(0) as number);
 
 function anyOf(texts: readonly (string | null)[], flags: string): RegExp {
   const forms = texts.filter((text) => text !== null).map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));

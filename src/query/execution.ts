@@ -42,8 +42,7 @@ export class Execution {
   #recordText = '';
   #isFinished = false;
   #rowCount = 0;
-  /** Whether nothing more will come out of it. */
-  isDone = false;
+  #isDone = false;
 
   /** Fails with QueryRefused, as `step` does while there is still a header to be read. */
   constructor(options: ExecutionOptions, results: ResultStream) {
@@ -54,7 +53,7 @@ export class Execution {
     this.#output = new RowOutput(output, { results, work: this.#work });
     this.#split = query.select.kind === 'split' ? new Split(query.select.sizeBytes) : null;
     this.#plan = input.kind === 'delimited' && input.hasHeaders ? null : this.#makePlan(null);
-    this.isDone = query.limitCount === 0;
+    this.#isDone = query.limitCount === 0;
   }
 
   push(piece: Uint8Array): void {
@@ -69,14 +68,14 @@ export class Execution {
 
   /** Why it stopped: done or hungry for more, or just to let results be sent or others be served. */
   step(): 'done' | 'hungry' | 'paused' {
-    while (!this.isDone) {
+    while (!this.#isDone) {
       if (this.#rows.length > 0) this.#tell(() => this.#takeRow());
       else if (this.#tell(() => this.#takeRecord()) === false) {
         if (!this.#isFinished) return 'hungry';
         this.#tell(() => this.#close());
-        this.isDone = true;
+        this.#isDone = true;
       }
-      if (this.#results.isFull || this.#work.isPauseDue(PAUSE_CHARACTERS)) return this.isDone ? 'done' : 'paused';
+      if (this.#results.isFull || this.#work.isPauseDue(PAUSE_CHARACTERS)) return this.#isDone ? 'done' : 'paused';
     }
     return 'done';
   }
@@ -87,8 +86,10 @@ export class Execution {
       return act();
     } catch (error) {
       if (!(error instanceof RecordError)) throw error;
-      this.#results.error(error, this.#reader.recordAtBytes);
-      if (error.isFatal) this.isDone = true;
+      // Without its header, delimited text is not understood.
+      const isFatal = error.isFatal || this.#plan === null;
+      this.#results.error(new RecordError(error.errorName, error.message, { isFatal }), this.#reader.recordAtBytes);
+      if (isFatal) this.#isDone = true;
       return null;
     }
   }
@@ -118,7 +119,7 @@ export class Execution {
       this.#output.write(given);
     }
     this.#rowCount++;
-    if (this.#rowCount === query.limitCount) this.isDone = true;
+    if (this.#rowCount === query.limitCount) this.#isDone = true;
   }
 
   #writeSplit(sizeBytes: number | null): void {

@@ -74,9 +74,10 @@ test('a search that would take too long ends as an error of its row', () => {
 /** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
 const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
+const letters = (choices: string[]) =>
+  fc.array(fc.constantFrom(...choices), { maxLength: 8 }).map((all) => all.join(''));
+
 test('LIKE agrees with a regular expression', () => {
-  const letters = (choices: string[]) =>
-    fc.array(fc.constantFrom(...choices), { maxLength: 8 }).map((all) => all.join(''));
   fc.assert(
     fc.property(letters(['a', 'b', '🪨']), letters(['a', 'b', '🪨', '%', '_']), (text, pattern) => {
       const form = new RegExp(`^${pattern.replaceAll('%', '.*').replaceAll('_', '.')}$`, 'su');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { jsonText } from './json-text.ts';
 import { parseQuery } from './parse-query.ts';
 import { QueryRefused } from './query-error.ts';
 import type { Expression } from './syntax.ts';
@@ -8,7 +9,7 @@ import type { Expression } from './syntax.ts';
 function shape(expression: Expression): string {
   switch (expression.kind) {
     case 'literal':
-      return typeof expression.value === 'string' ? `'${expression.value}'` : String(expression.value);
+      return typeof expression.value === 'string' ? `'${expression.value}'` : jsonText(expression.value);
     case 'column':
       return expression.path
         .map((step) => (step.kind === 'member' ? `.${step.name}` : `[${step.kind === 'index' ? step.index : '*'}]`))
@@ -133,9 +134,10 @@ describe('a query', () => {
   });
 });
 
+const deep = (open: string, close: string, count: number): string => open.repeat(count) + '1' + close.repeat(count);
+const columns = (count: number): string => Array.from({ length: count }, (_, index) => `_${index + 1}`).join(', ');
+
 describe('is refused, with its position:', () => {
-  const deep = (open: string, close: string, count: number): string => open.repeat(count) + '1' + close.repeat(count);
-  const columns = (count: number): string => Array.from({ length: count }, (_, index) => `_${index + 1}`).join(', ');
   for (const [text, position, message] of [
     ['', 1, /Expected SELECT, found the end/],
     ['DELETE FROM BlobStorage', 1, /Expected SELECT, found "DELETE"/],

@@ -28,16 +28,23 @@ const DATA_BYTES_MAX = 64 * 1024;
 const FULL_CHARACTERS = 32 * 1024;
 const FULL_RECORDS = 256;
 
+export interface ResultStreamOptions {
+  /** 16 bytes that do not stand in the results by chance. */
+  readonly syncMarker: Uint8Array;
+  /** Of the blob. */
+  readonly totalBytes: number;
+}
+
 export class ResultStream {
-  readonly #syncMarker: Uint8Array;
+  readonly #options: ResultStreamOptions;
   #head: Buffer[];
   #records: Buffer[] = [];
   #text = '';
+  #isBegun = false;
 
-  /** 16 bytes that do not stand in the results by chance. */
-  constructor(syncMarker: Uint8Array) {
-    this.#syncMarker = syncMarker;
-    this.#head = [encodeFileHead(RESULT_SCHEMA, syncMarker)];
+  constructor(options: ResultStreamOptions) {
+    this.#options = options;
+    this.#head = [encodeFileHead(RESULT_SCHEMA, options.syncMarker)];
   }
 
   /** Whether there is enough to be sent. */
@@ -47,9 +54,12 @@ export class ResultStream {
 
   result(text: string): void {
     this.#text += text;
+    this.#isBegun = true;
   }
 
   error({ errorName, isFatal, message }: RecordError, positionBytes: number): void {
+    // The client for Python cannot take an error for its first record.
+    if (!this.#isBegun) this.progress(0);
     this.#push([
       ERROR,
       encodeBoolean(isFatal),
@@ -59,12 +69,13 @@ export class ResultStream {
     ]);
   }
 
-  progress({ scannedBytes, totalBytes }: { scannedBytes: number; totalBytes: number }): void {
-    this.#push([PROGRESS, encodeLong(scannedBytes), encodeLong(totalBytes)]);
+  progress(scannedBytes: number): void {
+    this.#isBegun = true;
+    this.#push([PROGRESS, encodeLong(scannedBytes), encodeLong(this.#options.totalBytes)]);
   }
 
-  end(totalBytes: number): void {
-    this.#push([END, encodeLong(totalBytes)]);
+  end(): void {
+    this.#push([END, encodeLong(this.#options.totalBytes)]);
   }
 
   /** What has come together since the last time. */
@@ -74,7 +85,7 @@ export class ResultStream {
     const records = this.#records;
     this.#head = [];
     this.#records = [];
-    return Buffer.concat(records.length === 0 ? head : [...head, encodeBlock(records, this.#syncMarker)]);
+    return Buffer.concat(records.length === 0 ? head : [...head, encodeBlock(records, this.#options.syncMarker)]);
   }
 
   #push(parts: readonly Buffer[]): void {

@@ -5,15 +5,11 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Execution, type ExecutionOptions } from './execution.ts';
 import { InputPieces } from './input-pieces.ts';
-import { ResultStream } from './result-stream.ts';
+import { ResultStream, type ResultStreamOptions } from './result-stream.ts';
 
-export interface QueryRun extends ExecutionOptions {
+export interface QueryRun extends ExecutionOptions, ResultStreamOptions {
   /** Read to its end, or given up with return(). */
   readonly bytes: Uint8Array | AsyncIterable<Uint8Array>;
-  /** How many bytes that are. */
-  readonly totalBytes: number;
-  /** 16 random bytes. */
-  readonly syncMarker: Uint8Array;
 }
 
 const PROGRESS_BYTES = 4 * 1024 * 1024;
@@ -25,12 +21,12 @@ const PROGRESS_BYTES = 4 * 1024 * 1024;
 export async function* runQuery(run: QueryRun): AsyncGenerator<Uint8Array> {
   const input = new InputPieces(run.bytes);
   try {
-    const results = new ResultStream(run.syncMarker);
+    const results = new ResultStream(run);
     const execution = new Execution(run, results);
     let toldBytes = 0;
     const tellProgress = (): void => {
       toldBytes = input.readBytes;
-      results.progress({ scannedBytes: toldBytes, totalBytes: run.totalBytes });
+      results.progress(toldBytes);
     };
     for (let state = execution.step(); state !== 'done'; state = execution.step()) {
       if (results.isFull) yield results.take();
@@ -47,7 +43,7 @@ export async function* runQuery(run: QueryRun): AsyncGenerator<Uint8Array> {
     }
     await input.close();
     if (toldBytes < input.readBytes || toldBytes === 0) tellProgress();
-    results.end(run.totalBytes);
+    results.end();
     yield results.take();
   } finally {
     await input.close();

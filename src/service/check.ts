@@ -7,9 +7,17 @@ import type { Id } from '../base/ids.ts';
 import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import { type Engine, type Entry, VOLATILE_PREFIX } from '../engine/engine.ts';
 import { parseTagKey } from './blob/tag-index.ts';
+import type { CopyJob } from './copy/copy-job.ts';
 import type { ReferencesRecord } from './extents/references.ts';
 import { checkPages } from './pages/check-pages.ts';
-import type { AppendedBlock, AppendedContent, BlobRecord, StagedBlock, StagingRecord } from './records/blob-record.ts';
+import type {
+  AppendedBlock,
+  AppendedContent,
+  BlobRecord,
+  PagesContent,
+  StagedBlock,
+  StagingRecord,
+} from './records/blob-record.ts';
 import { decodeJson } from './records/codec.ts';
 import type { ContainerRecord } from './records/container-record.ts';
 import { decodeInline, type ExtentRef, type PlacedRecord } from './records/extent-record.ts';
@@ -106,6 +114,7 @@ class Check {
     await this.#each('D', (entry) => this.#container(entry));
     await this.#each('L', (entry) => this.#layout(entry));
     await this.#each('B', (entry) => this.#blob(entry));
+    await this.#each('J', (entry) => this.#copyJob(decodeJson<CopyJob>(entry.value)));
     await this.#each('K', (entry) => this.#stagedBlock(entry));
     await this.#each('A', (entry) => this.#appendedBlock(entry));
     await this.#each('T', (entry) => this.#tag(entry));
@@ -215,9 +224,20 @@ class Check {
         this.#appended(name, content, lengthBytes);
         return;
       case 'pages':
-        this.#pageHolders.set(content.id, (this.#pageHolders.get(content.id) ?? new Set()).add(content.epoch));
+        this.#holdPages(content);
         return;
     }
+  }
+
+  /** What there is already of a copy under way is its job's. */
+  #copyJob(job: CopyJob): void {
+    if (job.kind !== 'fetchBlob') this.#holdPages(job.map);
+    else if (job.type === 'AppendBlob') this.#hold(job.partsId);
+    else this.#liveStagings.add(job.partsId);
+  }
+
+  #holdPages({ id, epoch }: PagesContent): void {
+    this.#pageHolders.set(id, (this.#pageHolders.get(id) ?? new Set()).add(epoch));
   }
 
   #hold(id: Id): void {

@@ -9,6 +9,9 @@ import type { ContentStore, PlacedExtent } from '../content/content.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Signals } from '../signals/signals.ts';
 import { doWhatIsDue } from './blob/do-what-is-due.ts';
+import { Copies } from './copy/copies.ts';
+import { NOTHING_OUTSIDE } from './copy/nothing-outside.ts';
+import type { Outside } from './copy/outside.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
@@ -54,6 +57,8 @@ export interface StorageOptions {
   /** What went wrong in work that nobody waits for. */
   readonly onError: (error: unknown) => void;
   readonly settings?: (account: string) => AccountSettings;
+  /** Absent: copies come from this store alone. */
+  readonly outside?: Outside;
   /** How often a node looks by itself; null: never, somebody calls `beat`. */
   readonly beatMs?: number | null;
 }
@@ -85,11 +90,14 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     onGarbage: () => (nodes.seemsToLead(SWEEP) ? sweeper.wake() : tellLeader.call()),
   });
   const sweeper: Sweeper = new Sweeper({ engine, content, extents, nodes, census, onError });
+  const copies = new Copies({ storage: () => storage, nodes, signals, onError });
   const storage: Storage = {
     engine,
     extents,
     readers,
     holds: new PageHolds({ engine, ids, onError }),
+    outside: options.outside ?? NOTHING_OUTSIDE,
+    copies,
     clock,
     ids,
     etags: new EtagSource(options.slot),
@@ -99,15 +107,20 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   const chores = new Chores({ clock, chores: choresOf(storage, content, { isShared }), onError });
   const duties = new Duties({ nodes, census, sweeper, chores, signals, isShared, onError });
   await duties.start();
-  const beats = beatEvery(options.beatMs === undefined ? BEAT_MS : options.beatMs, { duties, onError });
+  await copies.start();
+  const beat = async (): Promise<void> => {
+    await duties.beat();
+    await copies.look();
+  };
+  const beats = beatEvery(options.beatMs === undefined ? BEAT_MS : options.beatMs, { beat, onError });
   const close = async (): Promise<void> => {
-    await duties.finish();
+    await Promise.all([duties.finish(), copies.close()]);
     beats.stop();
     tellLeader.stop();
     // Where that fails, closing the engine does the same.
     await duties.leave().catch(onError);
   };
-  return { storage, sweeper, nodes, beat: () => duties.beat(), close };
+  return { storage, sweeper, nodes, beat, close };
 }
 
 const choresOf = (storage: Storage, content: ContentStore, { isShared }: { isShared: boolean }): readonly Chore[] => [
@@ -125,21 +138,21 @@ const recoveryOf = (engine: Engine, content: ContentStore): Chore => ({
 /** Of failures that follow each other only the first is reported: an engine may be away for long. */
 function beatEvery(
   beatMs: number | null,
-  { duties, onError }: { duties: Duties; onError: (error: unknown) => void },
+  { beat, onError }: { beat: () => Promise<void>; onError: (error: unknown) => void },
 ): { stop(): void } {
   if (beatMs === null) return { stop() {} };
   let isStopped = false;
   let hasFailed = false;
-  const beat = async (): Promise<void> => {
+  const beatOnce = async (): Promise<void> => {
     try {
-      await duties.beat();
+      await beat();
       hasFailed = false;
     } catch (error) {
       if (!hasFailed && !isStopped) onError(error);
       hasFailed = true;
     }
   };
-  const timer = setInterval(() => void beat(), beatMs).unref();
+  const timer = setInterval(() => void beatOnce(), beatMs).unref();
   return {
     stop() {
       isStopped = true;
@@ -164,7 +177,7 @@ async function newestId(engine: Engine): Promise<string> {
   const snapshot = engine.snapshot();
   try {
     const newest = await Promise.all(
-      ['G', 'I', 'K', 'L', 'X'].map((table) => snapshot.range(tableRange(table), { limit: 1, reverse: true })),
+      ['G', 'I', 'J', 'K', 'L', 'X'].map((table) => snapshot.range(tableRange(table), { limit: 1, reverse: true })),
     );
     return newest.reduce((latest, [entry]) => (entry && idOf(entry.key) > latest ? idOf(entry.key) : latest), '');
   } finally {

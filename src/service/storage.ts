@@ -3,6 +3,8 @@ import type { Clock } from '../base/clock.ts';
 import type { IdSource } from '../base/ids.ts';
 import type { Engine } from '../engine/engine.ts';
 import { nextEtag } from '../rules/etag.ts';
+import type { CopyDesk } from './copy/copies.ts';
+import type { Outside } from './copy/outside.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
 import type { Known } from './known.ts';
@@ -13,6 +15,8 @@ export interface Storage {
   readonly extents: Extents;
   readonly readers: Readers;
   readonly holds: PageHolds;
+  readonly outside: Outside;
+  readonly copies: CopyDesk;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;

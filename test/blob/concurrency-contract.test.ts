@@ -127,6 +127,11 @@ describe('consistency', () => {
         },
       ],
       [
+        'Copy Blob',
+        async (blob) => copyInto(blob, { source: (await freshBlob(undefined, 'copied')).url }),
+        async (blob) => assert.equal(await textOf(blob), 'copied'),
+      ],
+      [
         'Delete Blob',
         (blob) => blob.delete(),
         async (blob) => assert.equal(await refusal(blob.download()), '404 BlobNotFound'),
@@ -240,6 +245,7 @@ describe('optimistic concurrency', () => {
       ['Set Blob Metadata to the same', () => blob.setMetadata({ a: 'b' })],
       ['Set Blob Properties', () => blob.setHTTPHeaders({ blobContentType: 'text/plain' })],
       ['Put Block List', () => blob.commitBlockList([])],
+      ['Copy Blob', async () => copyInto(blob, { source: (await freshBlob()).url })],
     ];
     for (const [name, update] of updates) {
       const { etag } = await update();
@@ -255,9 +261,10 @@ describe('optimistic concurrency', () => {
     await lease.changeLease(OTHER_LEASE);
     await lease.releaseLease();
     await blob.stageBlock(blockId('x'), 'x', 1);
+    await blob.createSnapshot();
     await blob.download();
     const after = await blob.getProperties();
-    assert.equal(after.etag, before.etag, 'leases, staged blocks and reads leave the ETag');
+    assert.equal(after.etag, before.etag, 'leases, staged blocks, snapshots and reads leave the ETag');
     assert.deepEqual(after.lastModified, before.lastModified);
   });
 
@@ -281,6 +288,7 @@ describe('optimistic concurrency', () => {
     ['Put Block List', (blob, conditions) => blob.commitBlockList([], { conditions })],
     ['Set Blob Metadata', (blob, conditions) => blob.setMetadata({ changed: 'yes' }, { conditions })],
     ['Set Blob Properties', (blob, conditions) => blob.setHTTPHeaders({ blobContentType: 'x/y' }, { conditions })],
+    ['Copy Blob', async (blob, conditions) => copyInto(blob, { source: (await freshBlob()).url, conditions })],
   ];
   for (const [operation, write] of CONDITIONAL_WRITES) {
     test(`C5 ${operation} with the current ETag succeeds and changes it`, async () => {

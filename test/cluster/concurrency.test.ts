@@ -128,6 +128,66 @@ describe('three nodes', { skip }, () => {
     }
   });
 
+  test('C8 what Set Container ACL permits or forbids through one node holds on every other at once', async () => {
+    const blob = blobVia(0, randomUUID());
+    await put(blob, 'public');
+    const read = async (node: number): Promise<number> =>
+      (await fetch(blobVia(node, blob.name).url, { headers: { 'x-ms-version': '2024-11-04' } })).status;
+    for (let round = 0; round < 3; round++) {
+      await (containers[round % NODE_COUNT] as ContainerClient).setAccessPolicy('blob');
+      for (let node = 0; node < NODE_COUNT; node++) assert.equal(await read(node), 200);
+      await (containers[(round + 1) % NODE_COUNT] as ContainerClient).setAccessPolicy();
+      for (let node = 0; node < NODE_COUNT; node++) assert.equal(await read(node), 401);
+    }
+  });
+
+  test('appenders on three nodes lose no block and never interleave', async () => {
+    const name = randomUUID();
+    const appendVia = (index: number) => (containers[index % NODE_COUNT] as ContainerClient).getAppendBlobClient(name);
+    await appendVia(0).create();
+    const blocks = Array.from({ length: 48 }, (_, index) => `${String(index).padStart(2, '0')}:${'x'.repeat(40)};`);
+    const results = await together(48, (index) => {
+      const block = blocks[index] as string;
+      return appendVia(index).appendBlock(block, block.length);
+    });
+    assert.deepEqual(tally(outcomes(results)), { ok: 48 });
+    const text = (await appendVia(1).downloadToBuffer()).toString();
+    assert.deepEqual(text.match(/\d\d:x{40};/g)?.sort(), blocks);
+    const positioned = await together(24, (index) =>
+      appendVia(index).appendBlock('y', 1, { conditions: { appendPosition: text.length } }),
+    );
+    assert.deepEqual(tally(outcomes(positioned)), { ok: 1, '412 AppendPositionConditionNotMet': 23 });
+  });
+
+  test('pages written through three nodes are all there, and a snapshot through any is one state', async () => {
+    const name = randomUUID();
+    const pagesVia = (index: number) => (containers[index % NODE_COUNT] as ContainerClient).getPageBlobClient(name);
+    await pagesVia(0).create(MIB);
+    const snapshots: string[] = [];
+    const results = await together(32, async (index) => {
+      if (index % 4 === 3) {
+        const { snapshot = '' } = await pagesVia(index).createSnapshot();
+        snapshots.push(snapshot);
+        return;
+      }
+      await pagesVia(index).uploadPages(Buffer.alloc(64 * 1024, 65 + index), 0, 64 * 1024);
+      await pagesVia(index + 1).uploadPages(Buffer.alloc(512, 65 + index), MIB / 2 + index * 512, 512);
+    });
+    assert.deepEqual(tally(outcomes(results)), { ok: 32 });
+    const bytes = await pagesVia(2).downloadToBuffer();
+    for (let index = 0; index < 32; index++) {
+      const want = index % 4 === 3 ? 0 : 65 + index;
+      assert.ok(Buffer.alloc(512, want).equals(bytes.subarray(MIB / 2 + index * 512, MIB / 2 + index * 512 + 512)));
+    }
+    assert.equal(new Set(snapshots).size, 8);
+    for (const [index, snapshot] of snapshots.entries()) {
+      const state = await pagesVia(index)
+        .withSnapshot(snapshot)
+        .downloadToBuffer(0, 64 * 1024);
+      assert.ok(Buffer.alloc(64 * 1024, state[0]).equals(state));
+    }
+  });
+
   test('blocks staged through three nodes are committed through any of them', async () => {
     const name = randomUUID();
     const blocks = Array.from({ length: 9 }, () => randomBytes(200_000));

@@ -35,7 +35,7 @@ export const blobRequest = (container: string, blob: string) => ({
   version: NEWEST_VERSION,
 });
 
-const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null, encryptionScope: null };
+export const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null, encryptionScope: null };
 
 const containerRequest = (container: string) => ({
   name: { account: ACCOUNT, container },
@@ -53,7 +53,7 @@ export async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Pro
   return Buffer.concat(pieces);
 }
 
-function bodyOf(bytes: Uint8Array): Body {
+export function bodyOf(bytes: Uint8Array): Body {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     yield bytes;
   }

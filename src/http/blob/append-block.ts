@@ -5,7 +5,7 @@ import { sealAppendBlob as seal } from '../../service/blob/seal-append-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange, Reply } from '../exchange.ts';
 import type { Operation } from './operation.ts';
-import { parseBody, parseKeyedBlobRequest, parseNumberHeader } from './request-headers.ts';
+import { parseBlobRequest, parseBody, parseKeyedBlobRequest, parseNumberHeader } from './request-headers.ts';
 import { etagHeaders, hashHeaders, writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
@@ -26,7 +26,7 @@ export const sealAppendBlob: Operation = {
   need: blobNeeds.sealAppendBlob,
   async handle(storage, exchange, resource) {
     const { positionBytes } = parseAppendConditions(exchange);
-    const record = await seal(storage, { ...parseKeyedBlobRequest(exchange, resource), positionBytes });
+    const record = await seal(storage, { ...parseBlobRequest(exchange, resource), positionBytes });
     return { status: 200, headers: [...etagHeaders(exchange, record), 'x-ms-blob-sealed', 'true'] };
   },
 };

@@ -24,7 +24,7 @@ const PART_COUNT_MAX = 256;
 /** So many parts of one batch are under way at a time: one client's batch is not to crowd out everybody else. */
 const ABREAST = 16;
 
-const handle: Operation['handle'] = async (_storage, exchange, resource, openPart) => {
+const handle: Operation['handle'] = async (_storage, exchange, resource, { openPart }) => {
   const boundary = parseBoundary(exchange.header('content-type'));
   requireContentLength(exchange);
   const body = await readWhole(exchange, { maxBytes: BODY_BYTES_MAX });

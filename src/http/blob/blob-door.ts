@@ -1,16 +1,32 @@
 /** The Blob service as a door: routes in front, the two things of its data that the edge needs beside them. */
+import { systemClock } from '../../base/clock.ts';
 import { findContainer, snapshotReader } from '../../service/blob/load.ts';
 import { knownServiceProperties } from '../../service/service-properties.ts';
 import type { Storage } from '../../service/storage.ts';
+import { type CopySourceContext, resolveCopySource } from '../copy-source.ts';
 import type { Door, Route } from '../door.ts';
-import type { Exchange } from '../exchange.ts';
+import type { AuthorizedExchange, Exchange } from '../exchange.ts';
 import type { BlobResource } from './operation.ts';
 import { findOperation } from './routes.ts';
 
 const SERVICE = 'b';
 
-export function blobDoor(storage: Storage): Door {
-  return {
+/** By which the sources of copies are found and authorized. */
+export interface SourceOptions extends Pick<CopySourceContext, 'accounts' | 'bearer' | 'isOurs'> {
+  /** Where the server listens, once it does. */
+  readonly origin: () => string;
+}
+
+export function blobDoor(storage: Storage, sources: SourceOptions): Door {
+  const resolveSource = (exchange: AuthorizedExchange) =>
+    resolveCopySource(exchange, {
+      ...sources,
+      origin: sources.origin(),
+      nowMs: storage.clock.nowMs(),
+      wallNowMs: systemClock.nowMs(),
+      loadAcl: door.loadAcl,
+    });
+  const door: Door = {
     service: SERVICE,
 
     route(exchange: Exchange): Route {
@@ -19,7 +35,7 @@ export function blobDoor(storage: Storage): Door {
         operation: operation.name,
         need: typeof operation.need === 'function' ? operation.need(exchange) : operation.need,
         resource: namesOf(resource),
-        handle: (authorized, openPart) => operation.handle(storage, authorized, resource, openPart),
+        handle: (authorized, openPart) => operation.handle(storage, authorized, resource, { openPart, resolveSource }),
       };
     },
 
@@ -36,6 +52,7 @@ export function blobDoor(storage: Storage): Door {
       return (await knownServiceProperties(storage, account, SERVICE)).defaultServiceVersion;
     },
   };
+  return door;
 }
 
 function namesOf(resource: BlobResource): readonly string[] {

@@ -18,9 +18,7 @@ export function parseCustomerKey(exchange: Exchange): CustomerKey | null {
   if (text === null && sha256 === null) return null;
   if (text === null) throw missingHeader(KEY);
   if (sha256 === null) throw missingHeader(DIGEST);
-  const algorithm = exchange.header(ALGORITHM);
-  if (algorithm === null) throw missingHeader(ALGORITHM);
-  if (algorithm !== 'AES256') throw invalidHeader(ALGORITHM, algorithm);
+  refuseAlgorithm(exchange);
   if (!exchange.secure && !isLoopback(exchange.clientAddress)) {
     throw new StorageError('InvalidHeaderValue', {
       elements: { HeaderName: KEY },
@@ -32,6 +30,14 @@ export function parseCustomerKey(exchange: Exchange): CustomerKey | null {
   if (key.length !== KEY_BYTES || key.toString('base64') !== text) throw invalidHeader(KEY, '');
   if (hash('sha256', key, 'base64') !== sha256) throw invalidHeader(DIGEST, sha256);
   return { key, sha256 };
+}
+
+/** A read may leave it away: there is only one. */
+function refuseAlgorithm(exchange: Exchange): void {
+  const algorithm = exchange.header(ALGORITHM);
+  const isRead = exchange.method === 'GET' || exchange.method === 'HEAD';
+  if (algorithm === null && !isRead) throw missingHeader(ALGORITHM);
+  if (algorithm !== null && algorithm !== 'AES256') throw invalidHeader(ALGORITHM, algorithm);
 }
 
 const SCOPE_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;

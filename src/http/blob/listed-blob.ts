@@ -25,7 +25,7 @@ export function renderListedBlob(xml: XmlWriter, item: ListedBlob, asked: Asked)
   xml.close();
 }
 
-function renderName(xml: XmlWriter, name: string): void {
+export function renderName(xml: XmlWriter, name: string): void {
   if (blobNameNeedsEncoding(name)) xml.leaf('Name', encodeURIComponent(name), { Encoded: 'true' });
   else xml.leaf('Name', name);
 }

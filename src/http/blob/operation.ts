@@ -1,6 +1,7 @@
 /** The shape of one Blob operation at the HTTP door: what it needs, and how it is answered. */
 import type { Need } from '../../auth/identity.ts';
 import type { BlobName, ContainerName } from '../../service/blob/load.ts';
+import type { CopySource } from '../../service/copy/copy-source.ts';
 import type { Storage } from '../../service/storage.ts';
 import type { OpenPart } from '../door.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
@@ -12,7 +13,14 @@ export interface Operation {
   readonly need: Need | ((exchange: Exchange) => Need);
   /** Whether a snapshot or version may be addressed; all others are refused for one. */
   readonly takesPast?: true;
-  handle(storage: Storage, exchange: AuthorizedExchange, resource: BlobResource, openPart: OpenPart): Promise<Reply>;
+  handle(storage: Storage, exchange: AuthorizedExchange, resource: BlobResource, means: Means): Promise<Reply>;
+}
+
+/** What some operations need of the server around them. */
+export interface Means {
+  readonly openPart: OpenPart;
+  /** What `x-ms-copy-source` names, if the caller may read it. */
+  readonly resolveSource: (exchange: AuthorizedExchange) => Promise<CopySource>;
 }
 
 /** What the path names. */

@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { blobNameOf, type Operation } from './operation.ts';
 import { parseBody, parseLeaseIdHeader } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { encryptionHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,7 +18,7 @@ export const putBlock: Operation = {
     const blockId = parseBlockId(exchange);
     const body = parseBody(exchange, { maxBytes: blockBytesMax(exchange.version) });
     if (body.lengthBytes === 0) throw invalidHeader('Content-Length', '0');
-    const hashes = await put(storage, {
+    const staged = await put(storage, {
       name: blobNameOf(exchange, resource),
       leaseId: parseLeaseIdHeader(exchange, 'x-ms-lease-id'),
       version: exchange.version,
@@ -27,11 +27,11 @@ export const putBlock: Operation = {
       blockId,
       body,
     });
-    return { status: 201, headers: [...hashHeaders(hashes), ...SERVER_ENCRYPTED] };
+    return { status: 201, headers: [...hashHeaders(staged), ...encryptionHeaders(staged), ...SERVER_ENCRYPTED] };
   },
 };
 
-function parseBlockId(exchange: Exchange): string {
+export function parseBlockId(exchange: Exchange): string {
   const blockId = exchange.target.query.get('blockid');
   if (blockId === null) {
     throw new StorageError('MissingRequiredQueryParameter', { elements: { QueryParameterName: 'blockid' } });
@@ -40,7 +40,7 @@ function parseBlockId(exchange: Exchange): string {
   return blockId;
 }
 
-function blockBytesMax(version: string): number {
+export function blockBytesMax(version: string): number {
   if (version >= SINCE_VERY_LARGE_BLOCKS) return 4_000 * MIB;
   return version >= SINCE_LARGE_BLOCKS ? 100 * MIB : 4 * MIB;
 }

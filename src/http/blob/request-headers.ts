@@ -118,11 +118,13 @@ export function parseImmutabilityModeHeader(exchange: Exchange): ImmutabilityMod
   return mode;
 }
 
-/** A count of bytes or the like; null where there is none. */
+const INT64_MAX = 2n ** 63n - 1n;
+
+/** A count of bytes or the like; null where there is none. What is beyond a number's precision is beyond any blob. */
 export function parseNumberHeader(exchange: Exchange, name: string): number | null {
   const text = exchange.header(name);
   if (text === null) return null;
-  if (!/^\d{1,15}$/.test(text)) throw invalidHeader(name, text);
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) > INT64_MAX) throw invalidHeader(name, text);
   return Number(text);
 }
 
@@ -159,8 +161,9 @@ export function parseConditions(
   exchange: Exchange,
   names: Readonly<Record<keyof typeof CONDITION_HEADERS, string>> = CONDITION_HEADERS,
 ): Conditions {
-  const ifMatch = exchange.header(names.ifMatch);
-  const ifNoneMatch = exchange.header(names.ifNoneMatch);
+  // Some clients send an empty header where they have no ETag.
+  const ifMatch = exchange.header(names.ifMatch) || null;
+  const ifNoneMatch = exchange.header(names.ifNoneMatch) || null;
   return {
     ifMatch: ifMatch === null ? null : parseEtagCondition(ifMatch),
     ifNoneMatch: ifNoneMatch === null ? null : parseEtagCondition(ifNoneMatch),

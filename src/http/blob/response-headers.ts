@@ -144,7 +144,7 @@ export function immutabilityHeaders({ until, legalHold }: Immutability): string[
   return headers;
 }
 
-function encryptionHeaders({ encryption }: { readonly encryption?: BlobEncryption }): string[] {
+export function encryptionHeaders({ encryption }: { readonly encryption?: BlobEncryption }): string[] {
   if (encryption === undefined) return [];
   return 'scope' in encryption
     ? ['x-ms-encryption-scope', encryption.scope]

@@ -7,7 +7,9 @@ import type { ErrorCode } from '../../rules/error-code.ts';
 import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
 import { invalidQuery, notYet, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { abortCopyBlob } from './abort-copy-blob.ts';
 import { appendBlock, sealAppendBlob } from './append-block.ts';
+import { appendBlockFromUrl } from './append-block-from-url.ts';
 import { batch, batchInContainer } from './batch.ts';
 import {
   createContainer,
@@ -17,6 +19,8 @@ import {
   setContainerMetadata,
 } from './container.ts';
 import { getContainerAcl, setContainerAcl } from './container-acl.ts';
+import { copyBlob } from './copy-blob.ts';
+import { copyBlobFromUrl } from './copy-blob-from-url.ts';
 import { deleteBlob } from './delete-blob.ts';
 import { getBlob } from './get-blob.ts';
 import { getBlobMetadata, getBlobProperties } from './get-blob-properties.ts';
@@ -28,16 +32,20 @@ import { listBlobs } from './list-blobs.ts';
 import { listContainers } from './list-containers.ts';
 import type { BlobResource, Operation } from './operation.ts';
 import { putBlob } from './put-blob.ts';
+import { putBlobFromUrl } from './put-blob-from-url.ts';
 import { putBlock } from './put-block.ts';
+import { putBlockFromUrl } from './put-block-from-url.ts';
 import { putBlockList } from './put-block-list.ts';
 import { putPage } from './put-page.ts';
 import { queryBlobContents } from './query-blob-contents.ts';
+import { restoreContainer } from './restore-container.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { setBlobMetadata, setBlobProperties } from './set-blob.ts';
 import { setBlobExpiry } from './set-blob-expiry.ts';
 import { setBlobTier } from './set-blob-tier.ts';
 import { snapshotBlob } from './snapshot-blob.ts';
 import { findBlobsByTags, findBlobsByTagsInContainer, getBlobTags, setBlobTags } from './tags.ts';
+import { undeleteBlob } from './undelete-blob.ts';
 import { getUserDelegationKey } from './user-delegation-key.ts';
 
 /** An operation of the protocol that is still to come: known, authorized, and honestly refused. */
@@ -72,7 +80,7 @@ const CONTAINER: Readonly<Record<string, Operation>> = {
   'PUT acl': setContainerAcl,
   'PUT lease': leaseContainer,
   'GET list': listBlobs,
-  'PUT undelete': toCome('Restore Container', blobNeeds.restoreContainer),
+  'PUT undelete': restoreContainer,
   'GET blobs': findBlobsByTagsInContainer,
   'POST batch': batchInContainer,
 };
@@ -98,8 +106,8 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'DELETE immutabilitypolicies': deleteImmutabilityPolicy,
   'PUT legalhold': setLegalHold,
   'PUT snapshot': snapshotBlob,
-  'PUT copy': toCome('Abort Copy Blob', blobNeeds.abortCopyBlob),
-  'PUT undelete': toCome('Undelete Blob', blobNeeds.undeleteBlob),
+  'PUT copy': abortCopyBlob,
+  'PUT undelete': undeleteBlob,
   'POST query': queryBlobContents,
   'PUT page': putPage,
   'GET pagelist': getPageRanges,
@@ -107,10 +115,6 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'PUT appendblock': appendBlock,
   'PUT seal': sealAppendBlob,
 };
-
-const copyBlob = toCome('Copy Blob', blobNeeds.copyBlob);
-const putBlobFromUrl = toCome('Put Blob From URL', blobNeeds.putBlobFromUrl);
-const putBlockFromUrl = toCome('Put Block From URL', blobNeeds.putBlockFromUrl);
 
 const OPERATIONS = { service: SERVICE, container: CONTAINER, blob: BLOB } as const;
 
@@ -123,18 +127,25 @@ export function findOperation(exchange: Exchange): { operation: Operation; resou
   const comp = (query.get('comp') ?? '').toLowerCase();
   const operation = OPERATIONS[resource.kind][`${exchange.method} ${comp}`];
   if (operation === undefined) throw unknownOperation(exchange, resource, comp);
-  if (resource.kind === 'blob') return { operation: byHeaderAndVersion(exchange, operation, comp), resource };
+  if (resource.kind === 'blob') return { operation: byHeaderAndVersion(exchange, operation), resource };
   return { operation, resource };
 }
 
 /** The copies share their URLs with Put Blob and Put Block; a snapshot or version is named beside the blob. */
-function byHeaderAndVersion(exchange: Exchange, operation: Operation, comp: string): Operation {
+function byHeaderAndVersion(exchange: Exchange, operation: Operation): Operation {
   if (operation.takesPast !== true) refusePast(exchange);
-  const hasSource = exchange.header('x-ms-copy-source') !== null;
-  if (hasSource && operation === putBlob) return exchange.header('x-ms-blob-type') === null ? copyBlob : putBlobFromUrl;
-  if (hasSource && comp === 'block') return putBlockFromUrl;
-  return operation;
+  if (exchange.header('x-ms-copy-source') === null) return operation;
+  if (operation === putBlob) return exchange.header('x-ms-blob-type') === null ? copyOf(exchange) : putBlobFromUrl;
+  return FROM_URL.get(operation) ?? operation;
 }
+
+const FROM_URL: ReadonlyMap<Operation, Operation> = new Map([
+  [putBlock, putBlockFromUrl],
+  [appendBlock, appendBlockFromUrl],
+]);
+
+const copyOf = (exchange: Exchange): Operation =>
+  exchange.header('x-ms-requires-sync')?.toLowerCase() === 'true' ? copyBlobFromUrl : copyBlob;
 
 /** A snapshot or version is there to be read: to most writes it is no target. */
 function refusePast({ target: { query } }: Exchange): void {

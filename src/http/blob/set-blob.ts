@@ -9,7 +9,7 @@ import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Operation } from './operation.ts';
 import { parsePageBlobLength } from './put-blob.ts';
-import { parseBlobHeaders, parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
+import { parseBlobHeaders, parseBlobRequest, parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
 import { etagHeaders, writtenHeaders } from './response-headers.ts';
 
 export const setBlobMetadata: Operation = {
@@ -26,7 +26,7 @@ export const setBlobProperties: Operation = {
   need: blobNeeds.setBlobProperties,
   async handle(storage, exchange, resource) {
     const record = await setProperties(storage, {
-      ...parseKeyedBlobRequest(exchange, resource),
+      ...parseBlobRequest(exchange, resource),
       headers: parseBlobHeaders(exchange, { plain: false }),
       lengthBytes: exchange.header('x-ms-blob-content-length') === null ? null : parsePageBlobLength(exchange),
       sequence: parseSequence(exchange),

@@ -12,7 +12,7 @@ import { StorageError } from '../../service/storage-error.ts';
 import { refuseMalformedHead } from '../answer.ts';
 import { getBlob } from '../blob/get-blob.ts';
 import { getBlobProperties } from '../blob/get-blob-properties.ts';
-import type { OpenPart } from '../door.ts';
+import type { Means } from '../blob/operation.ts';
 import type { AuthorizedExchange, Reply } from '../exchange.ts';
 import type { HttpExchange } from '../http-exchange.ts';
 import { decodePercent, parseQuery, parseRequestTarget } from '../request-target.ts';
@@ -74,7 +74,7 @@ async function read(storage: Storage, exchange: HttpExchange, { name, status }: 
   const operation = exchange.method === 'HEAD' ? getBlobProperties : getBlob;
   const resource = { kind: 'blob', container: WEB_CONTAINER, blob: name } as const;
   try {
-    const reply = await operation.handle(storage, asReader(exchange, headers), resource, NO_PARTS);
+    const reply = await operation.handle(storage, asReader(exchange, headers), resource, NO_MEANS);
     return { ...reply, status: status === 404 ? 404 : reply.status, headers: webHeaders(reply.headers, status) };
   } catch (error) {
     if (error instanceof StorageError && ABSENT.has(error.code)) return null;
@@ -118,9 +118,11 @@ function asReader(exchange: HttpExchange, counting: ReadonlySet<string>): Author
   };
 }
 
-const NO_PARTS: OpenPart = () => {
-  throw new TypeError('a page has no parts');
+const refuseMeans = (): never => {
+  throw new TypeError('a page has no parts and no source');
 };
+
+const NO_MEANS: Means = { openPart: refuseMeans, resolveSource: refuseMeans };
 
 const CONTENT_HEADERS = [
   'content-type',

@@ -1,5 +1,6 @@
 import { transact } from '../../engine/transact.ts';
 import type { PublicAccess } from '../../rules/acl.ts';
+import type { ContainerScope } from '../../rules/encryption.ts';
 import { AVAILABLE } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { encodeJson } from '../records/codec.ts';
@@ -12,9 +13,14 @@ import { type ContainerName, findContainer } from './load.ts';
 /** Create Container. A new container of an old name is empty and available, whatever its predecessor held. */
 export async function createContainer(
   storage: Storage,
-  request: { name: ContainerName; metadata: Metadata; publicAccess: PublicAccess | null },
+  request: {
+    readonly name: ContainerName;
+    readonly metadata: Metadata;
+    readonly publicAccess: PublicAccess | null;
+    readonly encryptionScope?: ContainerScope | null;
+  },
 ): Promise<ContainerRecord> {
-  const { name } = request;
+  const { name, encryptionScope = null } = request;
   return transact(storage.engine, async (tx) => {
     if ((await findContainer(tx, name)) !== null) throw new StorageError('ContainerAlreadyExists');
     const nowMs = storage.clock.nowMs();
@@ -27,6 +33,7 @@ export async function createContainer(
       publicAccess: request.publicAccess,
       policies: [],
       lease: AVAILABLE,
+      ...(encryptionScope === null ? {} : { encryptionScope }),
     };
     tx.put(containerKey(name.account, name.container), encodeJson(record));
     return record;

@@ -3,6 +3,7 @@
  * delete or versions keep can be had back; the bytes of all else are swept later.
  */
 import { type Transaction, transact } from '../../engine/transact.ts';
+import { refuseChange } from '../../rules/immutability.ts';
 import { refuseBlobDeleteOperation } from '../../rules/precedence.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
@@ -10,6 +11,7 @@ import { pastRange } from '../records/keys.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { deletePermanently } from './delete-permanently.ts';
 import { type BlobRequest, type LoadedToWrite, loadBlobToWrite, loadCommittedBlob, refuse, situation } from './load.ts';
 import { endStaging } from './staging.ts';
 import { putDeleted, removeBlob } from './store-blob.ts';
@@ -18,20 +20,26 @@ const STEP_RECORDS = 500;
 
 export interface DeleteBlobRequest extends BlobRequest {
   readonly deleteSnapshots: 'include' | 'only' | null;
+  /** What soft delete has kept so far, for good. */
+  readonly isPermanent?: boolean;
 }
 
 /** Whether it is gone for good. */
 export async function deleteBlob(storage: Storage, request: DeleteBlobRequest): Promise<boolean> {
-  return transact(storage.engine, (tx) =>
-    request.at == null ? deleteBase(tx, storage, request) : deletePast(tx, storage, request),
-  );
+  return transact(storage.engine, async (tx) => {
+    if (request.isPermanent === true) {
+      await deletePermanently(tx, storage, request);
+      return true;
+    }
+    return request.at == null ? deleteBase(tx, storage, request) : deletePast(tx, storage, request);
+  });
 }
 
 async function deleteBase(tx: Transaction, storage: Storage, request: DeleteBlobRequest): Promise<boolean> {
   const nowMs = storage.clock.nowMs();
   const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
   const { deleteSnapshots } = request;
-  const snapshots = loaded.blob?.hasOthers === true ? await liveSnapshots(tx, loaded) : [];
+  const snapshots = mayHaveSnapshots(loaded.blob) ? await liveSnapshots(tx, loaded) : [];
   refuse(
     refuseBlobDeleteOperation({
       ...situation(loaded, request, nowMs),
@@ -39,13 +47,18 @@ async function deleteBase(tx: Transaction, storage: Storage, request: DeleteBlob
       deleteSnapshots,
     }),
   );
-  for (const { key, record } of snapshots) await removePast(tx, storage, { ...loaded, key, record }, nowMs);
+  refuseImmutable(snapshots, nowMs);
+  await removePast(tx, storage, { snapshots, retentionDays: loaded.retentionDays, nowMs });
   if (deleteSnapshots === 'only') return loaded.retentionDays === null;
   if (loaded.staging !== null) {
     endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.staging });
   }
   return loaded.blob === null ? true : !(await removeBlob(tx, storage, loaded, nowMs));
 }
+
+/** A current version may have come to a name whose snapshots were there before: undeleted without a blob of theirs. */
+const mayHaveSnapshots = (blob: BlobRecord | null): boolean =>
+  blob !== null && (blob.hasOthers === true || blob.versionId !== undefined);
 
 interface PastRecord {
   readonly key: Uint8Array;
@@ -63,6 +76,14 @@ async function liveSnapshots(tx: Transaction, { address }: LoadedToWrite): Promi
   return found;
 }
 
+/** All snapshots go, or none. */
+function refuseImmutable(snapshots: readonly PastRecord[], nowMs: number): void {
+  for (const { record } of snapshots) {
+    const code = refuseChange(record.immutability ?? {}, nowMs);
+    if (code !== null) throw new StorageError(code);
+  }
+}
+
 async function deletePast(tx: Transaction, storage: Storage, request: DeleteBlobRequest): Promise<boolean> {
   const nowMs = storage.clock.nowMs();
   const { retentionDays, keys } = await loadBlobToWrite(tx, storage, request.name, nowMs);
@@ -75,21 +96,27 @@ async function deletePast(tx: Transaction, storage: Storage, request: DeleteBlob
     }),
   );
   if (Buffer.from(loaded.keys.blob).equals(keys.blob)) throw new StorageError('OperationNotAllowedOnRootBlob');
-  const record = loaded.blob as BlobRecord;
-  await removePast(tx, storage, { key: loaded.keys.blob, record, retentionDays }, nowMs);
+  const past = { key: loaded.keys.blob, record: loaded.blob as BlobRecord };
+  await removePast(tx, storage, { snapshots: [past], retentionDays, nowMs });
   return retentionDays === null;
 }
 
 async function removePast(
   tx: Transaction,
   storage: Storage,
-  { key, record, retentionDays }: PastRecord & Pick<LoadedToWrite, 'retentionDays'>,
-  nowMs: number,
+  {
+    snapshots,
+    retentionDays,
+    nowMs,
+  }: { snapshots: readonly PastRecord[]; retentionDays: number | null; nowMs: number },
 ): Promise<void> {
   if (retentionDays !== null) {
-    putDeleted(tx, storage, { key, record, days: retentionDays, nowMs });
+    for (const { key, record } of snapshots) putDeleted(tx, storage, { key, record, days: retentionDays, nowMs });
     return;
   }
-  await storage.extents.drop(tx, record);
-  tx.delete(key);
+  await storage.extents.dropAll(
+    tx,
+    snapshots.map(({ record }) => record),
+  );
+  for (const { key } of snapshots) tx.delete(key);
 }

@@ -4,12 +4,13 @@ import { isGone } from '../../rules/retention.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { expiryRange, parseBlobKey } from '../records/keys.ts';
+import { blobKeys, expiryRange, parseBlobKey, servicePropertiesKey } from '../records/keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import type { DueRecord } from './due.ts';
+import { endExpired } from './end-expired.ts';
+import { retentionDaysOf } from './load.ts';
 import { expireStaging } from './staging.ts';
-import { indexTags } from './tag-index.ts';
 
 const STEP_RECORDS = 1_000;
 
@@ -39,17 +40,22 @@ async function endBlob(storage: Storage, key: Uint8Array, blobKey: Uint8Array): 
     if (value === null) return false;
     const record = decodeJson<BlobRecord>(value);
     const nowMs = storage.clock.nowMs();
-    const isOver =
-      record.deleted === undefined ? (record.expiresMs ?? Infinity) <= nowMs : isGone(record.deleted, nowMs);
     // Restored, written again or given more time since: then another row tells when.
-    if (!isOver) return false;
+    if (!isOver(record, nowMs)) return false;
     const address = parseBlobKey(blobKey);
-    if (address.kind === 'blob') indexTags(tx, address, { before: record.tags, after: undefined });
+    if (address.kind === 'blob') {
+      const retentionDays = retentionDaysOf(await tx.get(servicePropertiesKey(address.account, 'b')));
+      await endExpired(tx, storage, { address, keys: blobKeys(address), blob: record, retentionDays }, nowMs);
+      return true;
+    }
     await storage.extents.drop(tx, record);
     tx.delete(blobKey);
     return true;
   });
 }
+
+const isOver = ({ deleted, expiresMs = Infinity }: BlobRecord, nowMs: number): boolean =>
+  deleted === undefined ? expiresMs <= nowMs : isGone(deleted, nowMs);
 
 async function endContainer(storage: Storage, key: Uint8Array, containerKey: Uint8Array): Promise<boolean> {
   return transact(storage.engine, async (tx) => {

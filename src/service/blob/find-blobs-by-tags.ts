@@ -2,7 +2,7 @@
  * Find Blobs by Tags, in an account or in one container: one page, from one snapshot, over the index of tags. One term of
  * the query, the narrowest there is, says which rows to walk; the blobs' own tags decide about the rest.
  */
-import { prefixEnd } from '../../base/bytes.ts';
+import { compareBytes, prefixEnd } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import type { Key, KeyRange, Snapshot } from '../../engine/engine.ts';
 import { matchesTagQuery, type TagQuery, type TagTerm } from '../../rules/tag-expression.ts';
@@ -46,11 +46,11 @@ export async function findBlobsByTags(storage: Storage, request: FindBlobsReques
     const { account, query, limit } = request;
     const containerId = await scopeOf(snapshot, request);
     if (containerId === 'none') return { blobs: [], next: null };
-    const range = rangeOf(account, containerId, narrowest(query.terms));
+    const range = startingAt(request.from, rangeOf(account, containerId, narrowest(query.terms)));
     const names = new ContainerNames(storage, snapshot, account);
     const blobs: FoundBlob[] = [];
     const nowMs = storage.clock.nowMs();
-    for await (const rows of scanSteps(snapshot, { ...range, from: request.from ?? range.from }, STEP_RECORDS)) {
+    for await (const rows of scanSteps(snapshot, range, STEP_RECORDS)) {
       const found = await loadMatches(snapshot, { keys: rows.map((row) => row.key), query, nowMs });
       for (const { key, containerId: id, blob, record } of found) {
         const container = await names.of(id);
@@ -92,6 +92,14 @@ function rangeOf(account: string, containerId: Id | null, { name, min, max }: Ta
     from: min === null ? prefix : bound(min.value, !min.inclusive),
     to: max === null ? (prefixEnd(prefix) as Key) : bound(max.value, max.inclusive),
   };
+}
+
+/** A marker is the caller's word: what lies outside of the query's own rows is not for it to ask for. */
+function startingAt(from: Key | null, range: KeyRange): KeyRange {
+  if (from === null) return range;
+  const isWithin = compareBytes(range.from, from) <= 0 && compareBytes(from, range.to) < 0;
+  if (!isWithin) throw new StorageError('InvalidQueryParameterValue', { elements: { QueryParameterName: 'marker' } });
+  return { ...range, from };
 }
 
 interface Match {

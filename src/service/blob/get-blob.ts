@@ -65,7 +65,7 @@ async function loadSlice(
   reader: RecordReader,
   request: GetBlobRequest,
 ): Promise<BlobRead & { readonly slice: Slice | null; readonly wanted: Slice }> {
-  const read = await loadForRead(storage, reader, { ...request, needsContent: true });
+  const read = await loadForRead(storage, reader, { key: null, ...request, needsContent: true });
   const { lengthBytes } = read.blob;
   const slice = request.range === null ? null : resolveRange(request.range, lengthBytes);
   if (slice === 'unsatisfiable') {

@@ -2,9 +2,11 @@
 import {
   type Immutability,
   type ImmutabilityMode,
+  refuseChange,
   resolveDeletePolicy,
   resolveSetPolicy,
 } from '../../rules/immutability.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import type { BlobRequest } from './load.ts';
@@ -37,7 +39,14 @@ async function setImmutability(
   const record = await noteOnBlob(storage, { ...request, leaseId: null, needsLease: false }, (blob, { nowMs }) => {
     const result = resolve(blob.immutability ?? {}, nowMs);
     if ('refusal' in result) throw new StorageError(result.refusal);
-    return { ...blob, immutability: result.immutability };
+    return withImmutability(blob, result.immutability, nowMs);
   });
   return record.immutability ?? {};
+}
+
+/** What must stay does not end by itself either. */
+function withImmutability(blob: BlobRecord, immutability: Immutability, nowMs: number): BlobRecord {
+  const { expiresMs, ...lasting } = blob;
+  const ends = expiresMs === undefined || refuseChange(immutability, nowMs) !== null ? {} : { expiresMs };
+  return { ...lasting, ...ends, immutability };
 }

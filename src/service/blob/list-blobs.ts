@@ -4,8 +4,8 @@
  * and not what it hides.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Id } from '../../base/ids.ts';
 import { compareBytes, successor } from '../../base/bytes.ts';
+import type { Id } from '../../base/ids.ts';
 import type { Key, Snapshot } from '../../engine/engine.ts';
 import { blobKeys, blobNameEnd, blobNameStart, blobRange, parseBlobKey } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';

@@ -12,10 +12,10 @@ import {
   type BlobAddress,
   type BlobKeyKind,
   blobKeys,
-  type PastKind,
   type ParsedBlobKey,
-  pastRange,
+  type PastKind,
   parseBlobKey,
+  pastRange,
 } from '../records/keys.ts';
 import type { RangeReader } from '../records/scan.ts';
 import type { ListPlace } from './list-place.ts';
@@ -49,7 +49,7 @@ interface PastState {
 }
 
 /** Of a kind that is of no interest but for its newest record, so many are read before the rest is jumped over. */
-const UNLISTED_RECORDS_MAX = 32;
+const UNLISTED_RECORDS_MAX = 16;
 /** Read at a time, from the newest on, to find one that is not gone. */
 const LOOKUP_RECORDS = 8;
 
@@ -151,7 +151,10 @@ export class ListedName {
   #takeBlob(record: BlobRecord): Shown[] {
     if (record.expiresMs !== undefined && record.expiresMs <= this.#nowMs) return [];
     this.#isLive = true;
-    return [...this.#heldBack(), { item: { kind: 'blob', name: this.address.name, blob: record }, at: { kind: 'blob' } }];
+    return [
+      ...this.#heldBack(),
+      { item: { kind: 'blob', name: this.address.name, blob: record }, at: { kind: 'blob' } },
+    ];
   }
 
   #heldBack(): Shown[] {

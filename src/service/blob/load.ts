@@ -17,8 +17,8 @@ import type { RangeReader } from '../records/scan.ts';
 import type { ServiceProperties } from '../service-properties.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { endExpired } from './end-expired.ts';
 import { endStaging, hasExpired } from './staging.ts';
-import { removeBlob } from './store-blob.ts';
 
 export interface ContainerName {
   readonly account: string;
@@ -158,7 +158,7 @@ export async function loadBlob(
     staging,
     expired,
     state: stateOf(blob, staging),
-    retentionDays: retentionDaysOf(properties ? decodeJson<Partial<ServiceProperties>>(properties) : {}),
+    retentionDays: retentionDaysOf(properties ?? null),
     ended: blobValue && blob === null ? decodeJson<BlobRecord>(blobValue) : null,
   };
 }
@@ -174,7 +174,7 @@ export async function loadBlobToWrite(
   if (loaded.expired !== null) {
     endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.expired });
   }
-  if (loaded.ended !== null) await removeBlob(tx, storage, { ...loaded, blob: loaded.ended }, nowMs);
+  if (loaded.ended !== null) await endExpired(tx, storage, { ...loaded, blob: loaded.ended }, nowMs);
   return loaded;
 }
 
@@ -185,8 +185,11 @@ function liveRecord(value: Uint8Array | null, nowMs: number): BlobRecord | null 
   return record.expiresMs !== undefined && record.expiresMs <= nowMs ? null : record;
 }
 
-const retentionDaysOf = ({ deleteRetention }: Partial<ServiceProperties>): number | null =>
-  deleteRetention?.enabled === true ? (deleteRetention.days ?? null) : null;
+/** `properties`: the record of the account's service properties, null where there is none. */
+export function retentionDaysOf(properties: Uint8Array | null): number | null {
+  const { deleteRetention } = properties === null ? {} : decodeJson<Partial<ServiceProperties>>(properties);
+  return deleteRetention?.enabled === true ? (deleteRetention.days ?? null) : null;
+}
 
 function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobState | null {
   if (blob !== null) {

@@ -7,7 +7,15 @@ import { refuseBlobSideWriteOperation, refuseBlobWriteOperation } from '../../ru
 import type { BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, type LoadedBlob, loadBlobToWrite, loadCommittedBlob, refuse, situation } from './load.ts';
+import {
+  type BlobAt,
+  type BlobRequest,
+  type LoadedBlob,
+  loadBlobToWrite,
+  loadCommittedBlob,
+  refuse,
+  situation,
+} from './load.ts';
 import { putBlob } from './store-blob.ts';
 
 export async function noteOnBlob(
@@ -21,7 +29,7 @@ export async function noteOnBlob(
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
     const base = await loadBlobToWrite(tx, storage, request.name, nowMs);
-    const isPast = request.at != null && request.at.moment !== base.blob?.versionId;
+    const isPast = request.at != null && !namesCurrentVersion(request.at, base.blob);
     const loaded = isPast ? await loadCommittedBlob(tx, request, { nowMs, known: storage.known }) : base;
     refuseNote(loaded, request, nowMs);
     const record = note(loaded.blob as BlobRecord, { nowMs, isPast });
@@ -30,6 +38,10 @@ export async function noteOnBlob(
     return record;
   });
 }
+
+/** A snapshot may have been taken at the very time that is the current version's id. */
+const namesCurrentVersion = (at: BlobAt, blob: BlobRecord | null): boolean =>
+  at.kind === 'version' && at.moment === blob?.versionId;
 
 function refuseNote(loaded: LoadedBlob, request: BlobRequest & { needsLease: boolean }, nowMs: number): void {
   const asked = { ...situation(loaded, request, nowMs), requiredType: null, effect: 'notes' as const };

@@ -15,7 +15,14 @@ import {
   situation,
   snapshotReader,
 } from './load.ts';
-import { type BlobWritten, type NewBlob, newBlobFields, newVersion, written as writtenAs } from './new-version.ts';
+import {
+  type BlobWritten,
+  type NewBlob,
+  newBlobFields,
+  newVersion,
+  refuseOtherTier,
+  written as writtenAs,
+} from './new-version.ts';
 import { endStaging } from './staging.ts';
 import { replaceBlob, replacing } from './store-blob.ts';
 import { type Body, takeBody } from './take-body.ts';
@@ -30,6 +37,7 @@ export async function putBlob(
   storage: Storage,
   request: PutBlobRequest,
 ): Promise<BlobWritten & { md5: Buffer; crc64: Buffer }> {
+  refuseOtherTier(request, { blobType: 'BlockBlob', lengthBytes: request.body.lengthBytes });
   if (!storage.extents.isSmall(request.body.lengthBytes)) await refuseEarly(storage, request);
   const { extent, md5, crc64 } = await takeBody(storage, request.body, { md5: true, crc64: true, key: request.key });
   const written = await storage.extents.publishing(extent, () =>
@@ -66,6 +74,7 @@ export interface PutEmptyBlobRequest extends BlobRequest, NewBlob {
 /** An append blob without blocks, or a page blob without pages. */
 export async function putEmptyBlob(storage: Storage, request: PutEmptyBlobRequest): Promise<BlobWritten> {
   const { type, lengthBytes, sequenceNumber } = request;
+  refuseOtherTier(request, { blobType: type, lengthBytes });
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);

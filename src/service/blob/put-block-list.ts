@@ -11,7 +11,7 @@ import { decodeLayout, encodeLayout, type LayoutBlock } from '../records/layout.
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, loadBlobToWrite, refuse, situation } from './load.ts';
-import { type BlobWritten, type NewBlob, newBlobFields, newVersion, written } from './new-version.ts';
+import { type BlobWritten, type NewBlob, newBlobFields, newVersion, refuseOtherTier, written } from './new-version.ts';
 import { endStaging } from './staging.ts';
 import { replaceBlob, replacing } from './store-blob.ts';
 
@@ -23,6 +23,7 @@ export interface PutBlockListRequest extends BlobRequest, NewBlob {
 }
 
 export async function putBlockList(storage: Storage, request: PutBlockListRequest): Promise<BlobWritten> {
+  refuseOtherTier(request, { blobType: 'BlockBlob', lengthBytes: 0 });
   return transact(storage.engine, async (tx) => {
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);

@@ -4,7 +4,7 @@ import type { Id } from '../../base/ids.ts';
 import { transact } from '../../engine/transact.ts';
 import { blockIdLengthBytes, refuseBlockId } from '../../rules/block-list.ts';
 import { NO_CONDITIONS } from '../../rules/conditions.ts';
-import { refuseKey } from '../../rules/encryption.ts';
+import { type BlobEncryption, refuseKey } from '../../rules/encryption.ts';
 import { AVAILABLE } from '../../rules/lease.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
@@ -40,10 +40,13 @@ export interface PutBlockRequest extends Omit<BlobRequest, 'conditions'> {
   readonly encryptionScope?: string | null;
 }
 
-export async function putBlock(
-  storage: Storage,
-  put: PutBlockRequest,
-): Promise<{ md5: Buffer | null; crc64: Buffer | null }> {
+export interface BlockStaged {
+  readonly md5: Buffer | null;
+  readonly crc64: Buffer | null;
+  readonly encryption?: BlobEncryption;
+}
+
+export async function putBlock(storage: Storage, put: PutBlockRequest): Promise<BlockStaged> {
   const request = { ...put, conditions: NO_CONDITIONS };
   if (!storage.extents.isSmall(request.body.lengthBytes) || isCounted(request.blockId)) {
     await refuseEarly(storage, request);
@@ -51,7 +54,7 @@ export async function putBlock(
   const want = { md5: false, crc64: request.body.md5 === null, key: request.key };
   const { extent, md5, crc64 } = await takeBody(storage, request.body, want);
   if (extent === null) throw new StorageError('InvalidHeaderValue', { elements: { HeaderName: 'Content-Length' } });
-  await storage.extents.publishing(extent, () =>
+  const { encryption } = await storage.extents.publishing(extent, () =>
     transact(storage.engine, async (tx) => {
       const nowMs = storage.clock.nowMs();
       const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
@@ -67,9 +70,10 @@ export async function putBlock(
       const block: StagedBlock = { extent: extent.ref, lengthBytes: extent.lengthBytes, stagedMs: nowMs };
       tx.put(key, encodeJson(block));
       forgetEndedLease(loaded, nowMs, tx);
+      return staging;
     }),
   );
-  return { md5, crc64 };
+  return { md5, crc64, ...(encryption === undefined ? {} : { encryption }) };
 }
 
 /** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */

@@ -36,8 +36,9 @@ export async function replaceBlob(
   { record, keeping = null, nowMs }: { record: BlobRecord; keeping?: Id | null; nowMs: number },
 ): Promise<BlobRecord> {
   const before = loaded.blob;
-  const versionId = await nextVersionId(tx, storage, loaded, nowMs);
   const isKept = before !== null && (await letGo(tx, storage, loaded, { nowMs, keeping }));
+  // Not before the old state has an id of its own, which this one is to be behind.
+  const versionId = await nextVersionId(tx, storage, loaded, nowMs);
   const hasOthers = isKept || before?.hasOthers === true;
   const sharesExtents = keeping !== null && (isKept || before?.isShared === true);
   const stored: BlobRecord = {
@@ -64,13 +65,11 @@ export function putBlob(
   tx.put(keys.blob, encodeJson(record));
 }
 
+/** A blob, and how the account keeps what is deleted. */
+export type Removed = Pick<LoadedToWrite, 'address' | 'blob' | 'keys' | 'retentionDays'>;
+
 /** Removes the blob, as Delete Blob does; its snapshots are the caller's business. Whether it can be had back. */
-export async function removeBlob(
-  tx: Transaction,
-  storage: Storage,
-  loaded: LoadedToWrite,
-  nowMs: number,
-): Promise<boolean> {
+export async function removeBlob(tx: Transaction, storage: Storage, loaded: Removed, nowMs: number): Promise<boolean> {
   const isKept = await letGo(tx, storage, loaded, { nowMs, keeping: null });
   indexTags(tx, loaded.address, { before: loaded.blob?.tags, after: undefined });
   tx.delete(loaded.keys.blob);
@@ -81,7 +80,7 @@ export async function removeBlob(
 async function letGo(
   tx: Transaction,
   storage: Storage,
-  loaded: LoadedToWrite,
+  loaded: Removed,
   { nowMs, keeping }: { nowMs: number; keeping: Id | null },
 ): Promise<boolean> {
   const before = loaded.blob as BlobRecord;
@@ -101,7 +100,7 @@ async function letGo(
 async function keepAsVersion(
   tx: Transaction,
   storage: Storage,
-  { address, blob }: LoadedToWrite,
+  { address, blob }: Removed,
   { keeping }: { keeping: Id | null },
 ): Promise<void> {
   const before = blob as BlobRecord;
@@ -113,7 +112,7 @@ async function keepAsVersion(
 async function keepAsDeleted(
   tx: Transaction,
   storage: Storage,
-  { address, blob }: LoadedToWrite,
+  { address, blob }: Removed,
   { nowMs, days, keeping }: { nowMs: number; days: number; keeping: Id | null },
 ): Promise<void> {
   const before = blob as BlobRecord;
@@ -133,10 +132,14 @@ export function putDeleted(
   noteDue(tx, storage.ids, { dueMs: deleted.untilMs, blobKey: key });
 }
 
-/** A past state has no lease, and no others beside it. */
+/**
+ * A past state has no lease, no others beside it, and does not end by itself. One that was deleted goes on to end when
+ * it would have, once it is had back.
+ */
 export function putPast(tx: Transaction, { key, record }: { key: Uint8Array; record: BlobRecord }): void {
-  const { hasOthers: _, ...past } = record;
-  tx.put(key, encodeJson({ ...past, lease: AVAILABLE }));
+  const { hasOthers: _, expiresMs, ...past } = record;
+  const ends = past.deleted === undefined || expiresMs === undefined ? {} : { expiresMs };
+  tx.put(key, encodeJson({ ...past, ...ends, lease: AVAILABLE }));
 }
 
 /** Now, or right behind the newest one of its kind. */

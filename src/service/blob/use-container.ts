@@ -1,14 +1,16 @@
 /** Operations on a container that exists: reading it, changing its metadata or ACL, deleting it. */
-import { transact } from '../../engine/transact.ts';
+import { type Transaction, transact } from '../../engine/transact.ts';
 import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
 import { type Conditions, NO_CONDITIONS } from '../../rules/conditions.ts';
-import type { LeaseId } from '../../rules/lease.ts';
+import { AVAILABLE, type LeaseId } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { refuseContainerDeleteOperation, refuseContainerUseOperation } from '../../rules/precedence.ts';
+import { type Deleted, retentionUntil } from '../../rules/retention.ts';
 import { encodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { containerKey } from '../records/keys.ts';
+import { containerKey, deletedContainerKey } from '../records/keys.ts';
 import { changedAt, type Storage } from '../storage.ts';
+import { noteDue } from './due.ts';
 import { type ContainerName, findContainer, refuse, snapshotReader } from './load.ts';
 
 export interface ContainerRequest {
@@ -76,13 +78,32 @@ async function changeContainer(
   });
 }
 
-/** Delete Container: gone at once with all it holds, whatever leases its blobs have; swept later. */
+/**
+ * Delete Container: gone at once with all it holds, whatever leases its blobs have. Kept for as long as the account keeps
+ * deleted containers, and swept later.
+ */
 export async function deleteContainer(storage: Storage, request: ContainerRequest): Promise<void> {
   const { name } = request;
   await transact(storage.engine, async (tx) => {
     const found = await findContainer(tx, name);
-    refuse(refuseContainerDeleteOperation({ ...request, container: found, nowMs: storage.clock.nowMs() }));
-    storage.extents.dropContainer(tx, name.account, (found as ContainerRecord).id);
+    const nowMs = storage.clock.nowMs();
+    refuse(refuseContainerDeleteOperation({ ...request, container: found, nowMs }));
+    const container = found as ContainerRecord;
+    const days = storage.settings(name.account).containerRetentionDays;
+    if (days === null) storage.extents.dropContainer(tx, name.account, container.id);
+    else keepDeleted(tx, storage, { name, container, deleted: { atMs: nowMs, untilMs: retentionUntil(nowMs, days) } });
     tx.delete(containerKey(name.account, name.container));
   });
+}
+
+/** Its lease ends; its blobs stay as they are, where nobody finds them without the container. */
+function keepDeleted(
+  tx: Transaction,
+  storage: Storage,
+  { name, container, deleted }: { name: ContainerName; container: ContainerRecord; deleted: Deleted },
+): void {
+  const key = deletedContainerKey(name.account, name.container, container.id);
+  const record: ContainerRecord = { ...container, lease: AVAILABLE, deleted };
+  tx.put(key, encodeJson(record));
+  noteDue(tx, storage.ids, { dueMs: deleted.untilMs, containerKey: key });
 }

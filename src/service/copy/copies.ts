@@ -6,12 +6,13 @@ import type { Id } from '../../base/ids.ts';
 import type { Entry } from '../../engine/engine.ts';
 import type { Signals } from '../../signals/signals.ts';
 import type { Nodes } from '../nodes/nodes.ts';
+import type { PageHold } from '../pages/page-holds.ts';
 import { decodeJson } from '../records/codec.ts';
 import { idOf, tableRange } from '../records/keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { claimCopy, freeOf, releaseClaim } from './copy-claim.ts';
+import { type CopyClaim, claimCopy, freeOf, releaseClaim } from './copy-claim.ts';
 import type { CopyJob } from './copy-job.ts';
 import { CopyRun } from './copy-run.ts';
 
@@ -25,8 +26,11 @@ const STEP_RECORDS = 256;
 export interface CopyDesk {
   /** This node stops: whatever it fetches ends. */
   readonly signal: AbortSignal;
-  /** A job was committed. */
-  begun(jobId: Id): void;
+  /**
+   * A job was committed, with a hold on its source or without. Resolves when this node has nothing more to do for it; at
+   * once, if it has enough to do already.
+   */
+  begun(jobId: Id, hold: PageHold | null): Promise<void>;
   /** Somebody has ended the copy; whoever works on it hears of it. */
   ended(copyId: string): void;
 }
@@ -69,8 +73,11 @@ export class Copies implements CopyDesk {
     await this.look();
   }
 
-  begun(jobId: Id): void {
-    this.#take(jobId);
+  async begun(jobId: Id, hold: PageHold | null): Promise<void> {
+    this.#take(jobId, hold);
+    const work = this.#works.get(jobId);
+    if (work === undefined) await hold?.release();
+    await work;
   }
 
   ended(copyId: string): void {
@@ -114,13 +121,13 @@ export class Copies implements CopyDesk {
     }
   }
 
-  #take(jobId: Id): void {
+  #take(jobId: Id, hold: PageHold | null = null): void {
     if (this.#stopping.signal.aborted || this.#works.has(jobId)) return;
     if (this.#works.size >= AT_ONCE_MAX) {
       this.#isCrowded = true;
       return;
     }
-    const work = this.#work(jobId)
+    const work = this.#work(jobId, hold)
       .catch(this.#onError)
       .finally(() => {
         this.#works.delete(jobId);
@@ -129,11 +136,18 @@ export class Copies implements CopyDesk {
     this.#works.set(jobId, work);
   }
 
-  async #work(jobId: Id): Promise<void> {
+  async #work(jobId: Id, hold: PageHold | null): Promise<void> {
     const storage = this.#storage();
-    const claim = await claimCopy(storage, { jobId, holder: this.#nodes.id });
-    if (claim === null) return;
-    const run = new CopyRun({ storage, claim, signal: this.#stopping.signal, onError: this.#onError });
+    try {
+      const claim = await claimCopy(storage, { jobId, holder: this.#nodes.id });
+      if (claim !== null) await this.#run(storage, claim, hold);
+    } finally {
+      await hold?.release();
+    }
+  }
+
+  async #run(storage: Storage, claim: CopyClaim, hold: PageHold | null): Promise<void> {
+    const run = new CopyRun({ storage, claim, hold, signal: this.#stopping.signal, onError: this.#onError });
     this.#runs.set(claim.job.copyId, run);
     try {
       await run.run();

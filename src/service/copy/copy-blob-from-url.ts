@@ -10,7 +10,7 @@ import { type DestinationRequest, refuseEarly, storeCopy } from './destination.t
 import { loadSource } from './inside-source.ts';
 import { readingSource, type SourceRequest, sourceTooLarge } from './read-source.ts';
 import { shareSource } from './share-source.ts';
-import { type TagOption, tagsOfCopy } from './source-tags.ts';
+import { refuseTagOption, type TagOption, tagsOfCopy } from './source-tags.ts';
 
 export const COPIED_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -26,6 +26,7 @@ export interface CopiedNow extends BlobCopied {
 }
 
 export async function copyBlobFromUrl(storage: Storage, request: CopyFromUrlRequest): Promise<CopiedNow> {
+  refuseTagOption(request);
   const { source, demands } = request;
   // A hash can be held against bytes only.
   const isShared = source.kind === 'inside' && demands.md5 === null && demands.crc64 === null;

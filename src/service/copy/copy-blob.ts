@@ -3,21 +3,29 @@
  * destination is an empty blob with a pending copy.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Id } from '../../base/ids.ts';
+import type { Transaction } from '../../engine/transact.ts';
 import type { CopyState } from '../../rules/copy.ts';
-import { type Tier, isPageTier } from '../../rules/tier.ts';
+import { refusePageBlobLength } from '../../rules/page-range.ts';
+import type { BlobType } from '../../rules/precedence.ts';
+import { isPageTier, type Tier } from '../../rules/tier.ts';
+import { type LoadedToWrite, loadCommittedBlob, snapshotReader } from '../blob/load.ts';
 import { type BlobWritten, written } from '../blob/new-version.ts';
-import type { BlobContent, BlobRecord } from '../records/blob-record.ts';
+import type { PageHold } from '../pages/page-holds.ts';
+import { createPages } from '../pages/page-map.ts';
+import type { BlobContent, BlobRecord, PagesContent } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { copyJobKey } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
-import { invalidHeader, notYet, StorageError } from '../storage-error.ts';
-import { type CopyJob, partBytesFor } from './copy-job.ts';
+import { invalidHeader, StorageError } from '../storage-error.ts';
+import { type CopyJob, type FetchedSource, partBytesFor } from './copy-job.ts';
 import type { CopySource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';
-import { type DestinationRequest, refuseEarly, storeCopy } from './destination.ts';
+import { type DestinationRequest, refuseEarly, storeCopy, storeCopyIn } from './destination.ts';
 import { loadSource } from './inside-source.ts';
 import type { OutsideHead } from './outside.ts';
-import { shareSource } from './share-source.ts';
-import { asVerifyFailure, sourceConditionNotMet } from './verify-failure.ts';
+import { isInPlace, shareSource } from './share-source.ts';
+import { asVerifyFailure, cannotVerify, sourceConditionNotMet } from './verify-failure.ts';
 
 export interface CopyBlobRequest extends DestinationRequest {
   readonly source: CopySource;
@@ -57,25 +65,71 @@ export const copiedAs = (record: BlobRecord): BlobCopied => ({ ...written(record
 async function copyInside(storage: Storage, source: InsideSource, request: CopyBlobRequest): Promise<BlobCopied> {
   const { demands, version, tier, shownSource, seals } = request;
   const copyId = randomUUID();
+  const jobId = storage.ids.next();
   const question = { source, conditions: demands.conditions, version, leavesArchive: isOnline(tier) };
-  const record = await storeCopy(storage, request, async (tx, { loaded, nowMs }) => {
-    const found = await loadSource(tx, storage, question, nowMs);
-    const { type, lengthBytes, headers, metadata, sequenceNumber, isSealed = false } = found.blob;
-    if (type === 'PageBlob') throw notYet('Copy Blob of a page blob');
-    refuseSeal(seals, type);
-    return {
-      type,
-      lengthBytes,
-      ...(await shareSource(tx, storage, found, loaded)),
-      headers,
-      metadata: request.metadata.length > 0 ? request.metadata : metadata,
-      tags: request.tags,
-      sequenceNumber,
-      isSealed: seals ?? isSealed,
-      copy: doneCopy({ id: copyId, source: shownSource, lengthBytes, nowMs }),
-    };
+  const { loaded: begun, hold } = await storage.holds.take(async (tx) => {
+    let content: PagesContent | null = null;
+    const record = await storeCopyIn(tx, storage, request, async (_, { loaded, nowMs }) => {
+      const found = await loadSource(tx, storage, question, nowMs);
+      const { type, lengthBytes, headers, metadata, sequenceNumber, isSealed = false } = found.blob;
+      refuseSeal(seals, type);
+      const copied = {
+        type,
+        lengthBytes,
+        headers,
+        metadata: request.metadata.length > 0 ? request.metadata : metadata,
+        tags: request.tags,
+        sequenceNumber,
+        isSealed: seals ?? isSealed,
+      };
+      if (type !== 'PageBlob' || isInPlace(found, loaded)) {
+        const copy = doneCopy({ id: copyId, source: shownSource, lengthBytes, nowMs });
+        return { ...copied, ...(await shareSource(tx, storage, found, loaded)), copy };
+      }
+      content = found.blob.content as PagesContent;
+      const { contentMd5 = null, ...shownHeaders } = headers;
+      const { name, at } = source;
+      putJob(tx, jobId, loaded, {
+        kind: 'sharePages',
+        copyId,
+        startedMs: nowMs,
+        source: { name, at, etag: found.blob.etag, lengthBytes, contentMd5 },
+        map: createPages(tx, storage.ids),
+      });
+      return {
+        ...copied,
+        headers: shownHeaders,
+        // Tiers of page blobs say what they can do, and go with them.
+        tier: tier ?? found.blob.tier,
+        held: { content: createPages(tx, storage.ids) },
+        copy: pendingCopy({ id: copyId, source: shownSource, lengthBytes }),
+      };
+    });
+    return { record, content };
   });
-  return copiedAs(record);
+  return hold === null ? copiedAs(begun.record) : awaitPages(storage, { jobId, hold, record: begun.record, request });
+}
+
+const PAGES_PATIENCE_MS = 1_000;
+
+/** Most maps of pages are copied in no time: the answer can wait for that. */
+async function awaitPages(
+  storage: Storage,
+  { jobId, hold, record, request }: { jobId: Id; hold: PageHold; record: BlobRecord; request: CopyBlobRequest },
+): Promise<BlobCopied> {
+  const patience = new AbortController();
+  const { signal } = patience;
+  await Promise.race([
+    storage.copies.begun(jobId, hold),
+    delay(PAGES_PATIENCE_MS, undefined, { signal, ref: false }).catch(() => {}),
+  ]);
+  patience.abort();
+  const { name } = request;
+  const { blob } = await storage.readers.inSnapshot((snapshot) =>
+    loadCommittedBlob(snapshotReader(snapshot), { name }, { nowMs: storage.clock.nowMs(), known: storage.known }),
+  );
+  // Another may have been put in its place since.
+  return copiedAs(blob?.copy?.id === record.copy?.id && blob !== null ? blob : record);
 }
 
 export const doneCopy = (done: { id: string; source: string; lengthBytes: number; nowMs: number }): CopyState => ({
@@ -87,63 +141,77 @@ export const doneCopy = (done: { id: string; source: string; lengthBytes: number
   completedMs: done.nowMs,
 });
 
+const pendingCopy = (begun: { id: string; source: string; lengthBytes: number }): CopyState => ({
+  id: begun.id,
+  source: begun.source,
+  status: 'pending',
+  bytesCopied: 0,
+  bytesTotal: begun.lengthBytes,
+});
+
 const isOnline = (tier: Tier | null | undefined): boolean => tier != null && tier !== 'Archive' && !isPageTier(tier);
 
-function refuseSeal(seals: boolean | null, type: BlobRecord['type']): void {
+function refuseSeal(seals: boolean | null, type: BlobType): void {
   if (seals === true && type !== 'AppendBlob') throw invalidHeader('x-ms-seal-blob', 'true');
+}
+
+type NewJob<Job extends CopyJob = CopyJob> = Job extends CopyJob ? Omit<Job, 'blobKey'> : never;
+
+function putJob(tx: Transaction, jobId: Id, { keys }: LoadedToWrite, job: NewJob): void {
+  tx.put(copyJobKey(jobId), encodeJson({ ...job, blobKey: Buffer.from(keys.blob).toString('base64') }));
 }
 
 // ---- outside
 
-async function beginFetching(
-  storage: Storage,
-  source: OutsideSource,
-  request: CopyBlobRequest,
-): Promise<BlobCopied> {
+async function beginFetching(storage: Storage, source: OutsideSource, request: CopyBlobRequest): Promise<BlobCopied> {
   await refuseEarly(storage, request);
   const head = await askSource(storage, source, request.demands);
   const type = head.blobType ?? 'BlockBlob';
-  if (type === 'PageBlob') throw notYet('Copy Blob of a page blob outside of this server');
   refuseSeal(request.seals, type);
-  const { lengthBytes, metadata } = head;
+  const { lengthBytes, metadata, sequenceNumber } = head;
+  if (type === 'PageBlob' && refusePageBlobLength(lengthBytes) !== null) {
+    throw cannotVerify({ status: 409, code: null, sentence: 'The source is a page blob of an impossible length.' });
+  }
   const { contentMd5 = null, ...headers } = head.headers;
-  const [jobId, partsId, copyId] = [storage.ids.next(), storage.ids.next(), randomUUID()];
+  const [jobId, copyId] = [storage.ids.next(), randomUUID()];
+  const { url, authorization } = source;
+  const { etag, lastModifiedMs } = head;
+  const fetched: FetchedSource = { url, authorization, etag, lastModifiedMs, lengthBytes, contentMd5 };
   const record = await storeCopy(storage, request, async (tx, { loaded, nowMs }) => {
-    const job: CopyJob = {
+    putJob(tx, jobId, loaded, {
       copyId,
-      blobKey: Buffer.from(loaded.keys.blob).toString('base64'),
       startedMs: nowMs,
-      type,
-      source: { ...source, etag: head.etag, lastModifiedMs: head.lastModifiedMs, lengthBytes, contentMd5 },
-      partsId,
-      partBytes: partBytesFor(lengthBytes),
-      isSealed: request.seals ?? false,
-    };
-    tx.put(copyJobKey(jobId), encodeJson(job));
+      source: fetched,
+      ...(type === 'PageBlob'
+        ? { kind: 'fetchPages', map: createPages(tx, storage.ids), reachedBytes: 0 }
+        : {
+            kind: 'fetchBlob',
+            type,
+            partsId: storage.ids.next(),
+            partBytes: partBytesFor(lengthBytes),
+            isSealed: request.seals ?? false,
+          }),
+    });
     return {
       type,
-      lengthBytes: 0,
-      held: { content: NOTHING[type] },
+      lengthBytes: type === 'PageBlob' ? lengthBytes : 0,
+      held: { content: nothingYet(tx, storage, type) },
       headers,
       metadata: request.metadata.length > 0 ? request.metadata : metadata,
       tags: request.tags,
-      copy: {
-        id: copyId,
-        source: request.shownSource,
-        status: 'pending',
-        bytesCopied: 0,
-        bytesTotal: lengthBytes,
-      },
+      sequenceNumber: type === 'PageBlob' ? (sequenceNumber ?? '0') : undefined,
+      copy: pendingCopy({ id: copyId, source: request.shownSource, lengthBytes }),
     };
   });
-  storage.copies.begun(jobId);
+  void storage.copies.begun(jobId, null);
   return copiedAs(record);
 }
 
-const NOTHING: Readonly<Record<CopyJob['type'], BlobContent>> = {
-  BlockBlob: { kind: 'empty' },
-  AppendBlob: { kind: 'appended', lists: [], blockCount: 0 },
-};
+/** What readers find until the copy is done. */
+function nothingYet(tx: Transaction, storage: Storage, type: BlobType): BlobContent {
+  if (type === 'PageBlob') return createPages(tx, storage.ids);
+  return type === 'AppendBlob' ? { kind: 'appended', lists: [], blockCount: 0 } : { kind: 'empty' };
+}
 
 async function askSource(
   storage: Storage,

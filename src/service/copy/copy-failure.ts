@@ -6,7 +6,11 @@
 import { SourceRefused, SourceUnreachable, type UnreachableReason } from './outside.ts';
 
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
-const PASSING_REASONS: ReadonlySet<UnreachableReason> = new Set<UnreachableReason>(['connection', 'timeout', 'brokeOff']);
+const PASSING_REASONS: ReadonlySet<UnreachableReason> = new Set<UnreachableReason>([
+  'connection',
+  'timeout',
+  'brokeOff',
+]);
 
 export const isOfSource = (error: unknown): boolean =>
   error instanceof SourceRefused || error instanceof SourceUnreachable;

@@ -1,25 +1,55 @@
 /**
- * A copy under way, as its row says it: what is fetched, for which blob, and where the parts stand that are there already.
- * The URL and the authorization are secrets. Whether the copy is still wanted is not said here but by the blob's record,
- * which is pending with the same copy id, or else the job is over.
+ * A copy under way, as its row says it: what is copied, into which blob, and where the part of it stands that is there
+ * already. URL and authorization are secrets. Whether the copy is still wanted is not said here but by the blob's record:
+ * as long as that is pending with the same copy id.
  */
 import type { Id } from '../../base/ids.ts';
-import type { BlobType } from '../../rules/precedence.ts';
+import type { BlobAt, BlobName } from '../blob/load.ts';
+import type { PagesContent } from '../records/blob-record.ts';
 
-export interface CopyJob {
+export type CopyJob = FetchBlobJob | FetchPagesJob | SharePagesJob;
+
+interface AnyJob {
   readonly copyId: string;
   /** Where the destination's record stands, in base64. */
   readonly blobKey: string;
   readonly startedMs: number;
-  readonly type: Exclude<BlobType, 'PageBlob'>;
+  /** After a failure: how many there were in a row without getting further, and when to try again. */
+  readonly retry?: Retry;
+}
+
+/** A block or append blob from outside. */
+export interface FetchBlobJob extends AnyJob {
+  readonly kind: 'fetchBlob';
+  readonly type: 'BlockBlob' | 'AppendBlob';
   readonly source: FetchedSource;
   /** Under which the parts stand (copy-parts.ts). */
   readonly partsId: Id;
   readonly partBytes: number;
   /** An append blob is sealed when it is complete. */
   readonly isSealed: boolean;
-  /** After a failure: how many there were in a row, and when to try again. */
-  readonly retry?: Retry;
+}
+
+/** A page blob from outside. */
+export interface FetchPagesJob extends AnyJob {
+  readonly kind: 'fetchPages';
+  readonly source: FetchedSource;
+  /** What the blob will have. */
+  readonly map: PagesContent;
+  readonly reachedBytes: number;
+}
+
+/** A page blob of this server. */
+export interface SharePagesJob extends AnyJob {
+  readonly kind: 'sharePages';
+  readonly source: {
+    readonly name: BlobName;
+    readonly at: BlobAt | null;
+    readonly etag: string;
+    readonly lengthBytes: number;
+    readonly contentMd5: string | null;
+  };
+  readonly map: PagesContent;
 }
 
 export interface FetchedSource {
@@ -36,6 +66,8 @@ export interface FetchedSource {
 export interface Retry {
   readonly count: number;
   readonly notBeforeMs: number;
+  /** How much was there to go on from. */
+  readonly keptBytes: number;
 }
 
 /** A copy that is not done after this long has failed. */
@@ -44,9 +76,13 @@ export const COPY_LIFE_MS = 14 * 24 * 60 * 60 * 1000;
 const RETRY_PAUSE_MS = 5_000;
 const RETRY_PAUSE_MAX_MS = 10 * 60 * 1000;
 
-export function retryAfter(before: Retry | undefined, nowMs: number): Retry {
-  const count = (before?.count ?? 0) + 1;
-  return { count, notBeforeMs: nowMs + Math.min(RETRY_PAUSE_MS * 2 ** (count - 1), RETRY_PAUSE_MAX_MS) };
+export function retryAfter(
+  before: Retry | undefined,
+  { nowMs, keptBytes }: { nowMs: number; keptBytes: number },
+): Retry {
+  const count = before === undefined || keptBytes > before.keptBytes ? 1 : before.count + 1;
+  const pauseMs = Math.min(RETRY_PAUSE_MS * 2 ** (count - 1), RETRY_PAUSE_MAX_MS);
+  return { count, notBeforeMs: nowMs + pauseMs, keptBytes };
 }
 
 const PART_BYTES = 32 * 1024 * 1024;

@@ -19,7 +19,7 @@ import {
 } from '../records/keys.ts';
 import { encodeLayout, type LayoutBlock } from '../records/layout.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
-import type { CopyJob } from './copy-job.ts';
+import type { FetchBlobJob } from './copy-job.ts';
 
 const STEP_RECORDS = 1_000;
 /** As many digits as the largest number of parts has. */
@@ -34,7 +34,7 @@ export interface Parts {
 
 export const NO_PARTS: Parts = { count: 0, bytes: 0, blocks: [] };
 
-export async function loadParts(engine: Engine, { type, partsId }: CopyJob): Promise<Parts> {
+export async function loadParts(engine: Engine, { type, partsId }: FetchBlobJob): Promise<Parts> {
   const range = type === 'AppendBlob' ? appendedListRange(partsId) : stagedBlockRange(partsId);
   const blocks: LayoutBlock[] = [];
   let count = 0;
@@ -54,7 +54,7 @@ export async function loadParts(engine: Engine, { type, partsId }: CopyJob): Pro
 export function putPart(
   tx: Transaction,
   extents: Extents,
-  { job, parts, extent, nowMs }: { job: CopyJob; parts: Parts; extent: StagedExtent; nowMs: number },
+  { job, parts, extent, nowMs }: { job: FetchBlobJob; parts: Parts; extent: StagedExtent; nowMs: number },
 ): Parts {
   const { count, bytes } = parts;
   const { ref, lengthBytes } = extent;
@@ -74,7 +74,7 @@ export function putPart(
 export function joinParts(
   tx: Transaction,
   extents: Extents,
-  joined: { job: CopyJob; parts: Parts; last: StagedExtent | null; layoutId: Id; nowMs: number },
+  joined: { job: FetchBlobJob; parts: Parts; last: StagedExtent | null; layoutId: Id; nowMs: number },
 ): BlobContent {
   const { job, parts, last, layoutId, nowMs } = joined;
   if (job.type === 'AppendBlob') {
@@ -92,7 +92,7 @@ export function joinParts(
 }
 
 /** The copy will not be. */
-export function dropParts(tx: Transaction, extents: Extents, { type, partsId }: CopyJob): void {
+export function dropParts(tx: Transaction, extents: Extents, { type, partsId }: FetchBlobJob): void {
   if (type === 'AppendBlob') extents.discardLater(tx, { kind: 'list', id: partsId });
   else extents.dropStaging(tx, partsId);
 }

@@ -1,22 +1,24 @@
 /**
- * One node's work on one copy: fetches what is missing, part by part, notes the progress about once a second, and
- * publishes everything in the transaction that ends the copy. It may be cut off anywhere: whoever takes the job up next
- * goes on behind the last part that is durable.
+ * One node's work on one copy: has it done by its kind, notes the progress about once a second, and ends it in one
+ * transaction that changes content, length and status together. It may be cut off anywhere: whoever takes the job up
+ * next goes on from what is durable.
  */
-import type { Id } from '../../base/ids.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { type CopyState, isPending } from '../../rules/copy.ts';
 import type { StagedExtent } from '../extents/extents.ts';
+import type { PageHold } from '../pages/page-holds.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { copyJobKey } from '../records/keys.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { type CopyClaim, holdsClaim } from './copy-claim.ts';
 import { describeFailure, describeRetry, isOfSource, isPassing, TOOK_TOO_LONG } from './copy-failure.ts';
-import { COPY_LIFE_MS, type CopyJob, canResume, retryAfter } from './copy-job.ts';
-import { dropParts, joinParts, loadParts, NO_PARTS, type Parts, putPart } from './copy-parts.ts';
-import { SourceBytes } from './source-bytes.ts';
+import { COPY_LIFE_MS, type CopyJob, retryAfter } from './copy-job.ts';
+import type { CopiedContent, CopySteps, CopyWork, Step, Waiting } from './copy-work.ts';
+import { FetchBlob } from './fetch-blob.ts';
+import { FetchPages } from './fetch-pages.ts';
+import { SharePages } from './share-pages.ts';
 
 const PROGRESS_MS = 1_000;
 
@@ -26,50 +28,48 @@ class NotWanted extends Error {}
 class ClaimLost extends Error {}
 class TookTooLong extends Error {}
 
-interface Destination {
-  readonly blob: BlobRecord & { readonly copy: CopyState };
-  readonly nowMs: number;
+export interface CopyRunOptions {
+  readonly storage: Storage;
+  readonly claim: CopyClaim;
+  /** On the source, taken when the copy was begun. */
+  readonly hold: PageHold | null;
+  /** The node stops. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
 }
 
-export class CopyRun {
-  readonly #storage: Storage;
+export class CopyRun implements CopySteps {
+  readonly storage: Storage;
+  readonly signal: AbortSignal;
   readonly #claim: CopyClaim;
-  readonly #job: CopyJob;
+  readonly #work: CopyWork;
   readonly #blobKey: Uint8Array;
+  readonly #jobKey: Uint8Array;
   readonly #onError: (error: unknown) => void;
   readonly #ending = new AbortController();
-  readonly #signal: AbortSignal;
-  #parts: Parts = NO_PARTS;
-  /** Those that were there before this run. */
-  #firstBytes = 0;
-  #bytes: SourceBytes | null = null;
   #looking: Promise<void> | null = null;
 
-  constructor(options: {
-    storage: Storage;
-    claim: CopyClaim;
-    /** The node stops. */
-    signal: AbortSignal;
-    onError: (error: unknown) => void;
-  }) {
-    this.#storage = options.storage;
-    this.#claim = options.claim;
-    this.#job = options.claim.job;
-    this.#blobKey = Buffer.from(this.#job.blobKey, 'base64');
-    this.#onError = options.onError;
-    this.#signal = AbortSignal.any([options.signal, this.#ending.signal]);
+  constructor({ storage, claim, hold, signal, onError }: CopyRunOptions) {
+    const { job, jobId } = claim;
+    this.storage = storage;
+    this.signal = AbortSignal.any([signal, this.#ending.signal]);
+    this.#claim = claim;
+    this.#work = workOf(job, this, hold);
+    this.#blobKey = Buffer.from(job.blobKey, 'base64');
+    this.#jobKey = copyJobKey(jobId);
+    this.#onError = onError;
   }
 
   /** Resolves when there is nothing more to do for now: the copy has ended, waits to be tried again, or the node stops. */
   async run(): Promise<void> {
     const ticks = setInterval(() => this.look(), PROGRESS_MS).unref();
     try {
-      await this.#fetch();
+      await this.#work.run(await this.transact((_, { blob }) => blob.copy.bytesCopied));
     } catch (error) {
       await this.#conclude(this.#ending.signal.aborted ? this.#ending.signal.reason : error);
     } finally {
       clearInterval(ticks);
-      await this.#bytes?.close();
+      await this.#work.close();
       await this.#looking;
     }
   }
@@ -85,68 +85,53 @@ export class CopyRun {
       });
   }
 
-  async #fetch(): Promise<void> {
-    const { source, partBytes } = this.#job;
-    this.#parts = await loadParts(this.#storage.engine, this.#job);
-    this.#firstBytes = this.#parts.bytes;
-    await this.#noteProgress();
-    this.#bytes = new SourceBytes({
-      outside: this.#storage.outside,
-      source,
-      fromBytes: this.#parts.bytes,
-      signal: this.#signal,
+  async #noteProgress(): Promise<void> {
+    await this.transact((tx, { blob, nowMs }) => {
+      if (nowMs - this.#work.job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
+      const bytesCopied = this.#work.reachedBytes;
+      if (bytesCopied > blob.copy.bytesCopied) {
+        tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied } }));
+      }
     });
-    if (source.lengthBytes === 0) await this.#succeed(null);
-    while (this.#parts.bytes < source.lengthBytes) {
-      const missingBytes = source.lengthBytes - this.#parts.bytes;
-      const part = await this.#stage(Math.min(partBytes, missingBytes));
-      await this.#storage.extents.publishing(part, () =>
-        part.lengthBytes === missingBytes ? this.#succeed(part) : this.#addPart(part),
-      );
-      if (part.lengthBytes === missingBytes) return;
-    }
   }
 
-  async #stage(lengthBytes: number): Promise<StagedExtent> {
-    const { extents } = this.#storage;
-    const bytes = (this.#bytes as SourceBytes).take(lengthBytes);
-    if (!extents.isSmall(lengthBytes)) return extents.stageLarge(bytes, lengthBytes);
-    const pieces: Uint8Array[] = [];
-    for await (const piece of bytes) pieces.push(piece);
-    return extents.stageSmall(Buffer.concat(pieces));
+  async transact<T>(step: Step<T>): Promise<T> {
+    return transact(this.storage.engine, async (tx) => {
+      if (!(await holdsClaim(tx, this.#claim))) throw new ClaimLost();
+      const value = await tx.get(this.#blobKey);
+      const blob = value === null ? null : decodeJson<BlobRecord>(value);
+      if (blob?.copy?.id !== this.#claim.job.copyId || !isPending(blob.copy)) throw new NotWanted();
+      return step(tx, { blob: { ...blob, copy: blob.copy }, nowMs: this.storage.clock.nowMs() });
+    });
   }
 
-  async #addPart(extent: StagedExtent): Promise<void> {
-    const { extents } = this.#storage;
-    this.#parts = await this.#transact((tx, { nowMs }) =>
-      putPart(tx, extents, { job: this.#job, parts: this.#parts, extent, nowMs }),
+  putJob(tx: Transaction, job: CopyJob): void {
+    tx.put(this.#jobKey, encodeJson(job));
+  }
+
+  async succeed(extent: StagedExtent | null, publish: Step<CopiedContent>): Promise<void> {
+    const { extents } = this.storage;
+    await extents.publishing(extent, () =>
+      this.transact(async (tx, waiting) => {
+        const { blob, nowMs } = waiting;
+        const { contentMd5, ...content } = await publish(tx, waiting);
+        const { description: _, ...copy } = blob.copy;
+        await extents.drop(tx, blob);
+        this.#putChanged(tx, waiting, {
+          ...content,
+          ...(contentMd5 === null ? {} : { headers: { ...blob.headers, contentMd5 } }),
+          copy: { ...copy, status: 'success', bytesCopied: content.lengthBytes, completedMs: nowMs },
+        });
+        tx.delete(this.#jobKey);
+      }),
     );
   }
 
-  /** Content, length and status change together: nobody ever sees some of the bytes. */
-  async #succeed(last: StagedExtent | null): Promise<void> {
-    const { extents, ids } = this.#storage;
-    const layoutId = ids.next();
-    const { source, isSealed } = this.#job;
-    await this.#transact((tx, at) => {
-      const { description: _, ...copy } = at.blob.copy;
-      const content = joinParts(tx, extents, { job: this.#job, parts: this.#parts, last, layoutId, nowMs: at.nowMs });
-      this.#putChanged(tx, at, {
-        content,
-        lengthBytes: source.lengthBytes,
-        ...(source.contentMd5 === null ? {} : { headers: { ...at.blob.headers, contentMd5: source.contentMd5 } }),
-        ...(isSealed ? { isSealed } : {}),
-        copy: { ...copy, status: 'success', bytesCopied: source.lengthBytes, completedMs: at.nowMs },
-      });
-      tx.delete(this.#jobKey);
-    });
-  }
-
   async #conclude(error: unknown): Promise<void> {
-    if (error instanceof ClaimLost) return;
     try {
+      if (error instanceof ClaimLost) return;
       if (error instanceof NotWanted) await this.#clearAway();
-      else if (this.#signal.aborted && !this.#ending.signal.aborted) return;
+      else if (this.signal.aborted && !this.#ending.signal.aborted) return;
       else if (error instanceof TookTooLong) await this.#fail(TOOK_TOO_LONG);
       else if (isPassing(error)) await this.#tryAgainLater(error);
       else await this.#fail(describeFailure(error));
@@ -159,70 +144,50 @@ export class CopyRun {
 
   /** The blob stays, with its metadata and without content. */
   async #fail(description: string): Promise<void> {
-    await this.#transact((tx, at) => {
-      const copy: CopyState = { ...at.blob.copy, status: 'failed', description, completedMs: at.nowMs };
-      this.#putChanged(tx, at, { copy });
+    await this.transact((tx, waiting) => {
+      const copy: CopyState = { ...waiting.blob.copy, status: 'failed', description, completedMs: waiting.nowMs };
+      this.#putChanged(tx, waiting, { copy, lengthBytes: 0 });
       this.#endJob(tx);
     });
   }
 
   async #tryAgainLater(error: unknown): Promise<void> {
     if (!isOfSource(error)) this.#onError(error);
-    const { ids, extents } = this.#storage;
     const description = describeRetry(error);
-    const freshId = ids.next();
-    const startsOver = !canResume(this.#job.source) && this.#parts.count > 0;
-    const isFurther = !startsOver && this.#parts.bytes > this.#firstBytes;
-    await this.#transact((tx, { blob, nowMs }) => {
-      if (nowMs - this.#job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
-      const before = isFurther ? undefined : this.#job.retry;
-      if (startsOver) dropParts(tx, extents, this.#job);
-      const partsId: Id = startsOver ? freshId : this.#job.partsId;
-      tx.put(this.#jobKey, encodeJson({ ...this.#job, partsId, retry: retryAfter(before, nowMs) } satisfies CopyJob));
-      const bytesCopied = startsOver ? 0 : this.#parts.bytes;
-      tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied, description } }));
+    await this.transact((tx, { blob, nowMs }) => {
+      if (nowMs - this.#work.job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
+      const { job, keptBytes } = this.#work.again(tx);
+      this.putJob(tx, { ...job, retry: retryAfter(job.retry, { nowMs, keptBytes }) });
+      tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied: keptBytes, description } }));
     });
   }
 
   /** Of a copy that was aborted, or whose container is gone: the blob is not this copy's to change any more. */
   async #clearAway(): Promise<void> {
-    await transact(this.#storage.engine, async (tx) => {
+    await transact(this.storage.engine, async (tx) => {
       if (await holdsClaim(tx, this.#claim)) this.#endJob(tx);
     });
   }
 
   #endJob(tx: Transaction): void {
-    dropParts(tx, this.#storage.extents, this.#job);
+    this.#work.drop(tx);
     tx.delete(this.#jobKey);
   }
 
-  async #noteProgress(): Promise<void> {
-    await this.#transact((tx, { blob, nowMs }) => {
-      if (nowMs - this.#job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
-      const bytesCopied = this.#bytes?.reachedBytes ?? this.#parts.bytes;
-      if (bytesCopied === blob.copy.bytesCopied) return;
-      tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied } }));
-    });
-  }
-
-  #putChanged(tx: Transaction, { blob, nowMs }: Destination, change: Partial<BlobRecord>): void {
-    const etag = this.#storage.etags.next(blob.etag, nowMs);
+  #putChanged(tx: Transaction, { blob, nowMs }: Waiting, change: Partial<BlobRecord>): void {
+    const etag = this.storage.etags.next(blob.etag, nowMs);
     const lastModifiedMs = changedAt(blob.lastModifiedMs, nowMs);
     tx.put(this.#blobKey, encodeJson({ ...blob, ...change, etag, lastModifiedMs }));
   }
+}
 
-  /** A transaction that takes effect only while the copy is wanted, and this node's to do. */
-  async #transact<T>(body: (tx: Transaction, at: Destination) => T): Promise<T> {
-    return transact(this.#storage.engine, async (tx) => {
-      if (!(await holdsClaim(tx, this.#claim))) throw new ClaimLost();
-      const value = await tx.get(this.#blobKey);
-      const blob = value === null ? null : decodeJson<BlobRecord>(value);
-      if (blob?.copy?.id !== this.#job.copyId || !isPending(blob.copy)) throw new NotWanted();
-      return body(tx, { blob: { ...blob, copy: blob.copy }, nowMs: this.#storage.clock.nowMs() });
-    });
-  }
-
-  get #jobKey(): Uint8Array {
-    return copyJobKey(this.#claim.jobId);
+function workOf(job: CopyJob, steps: CopySteps, hold: PageHold | null): CopyWork {
+  switch (job.kind) {
+    case 'fetchBlob':
+      return new FetchBlob(job, steps);
+    case 'fetchPages':
+      return new FetchPages(job, steps);
+    case 'sharePages':
+      return new SharePages(job, steps, hold);
   }
 }

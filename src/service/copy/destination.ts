@@ -8,7 +8,7 @@ import { leaseAt } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { type BlobType, refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { Tags } from '../../rules/tags.ts';
-import { refuseTier } from '../../rules/tier.ts';
+import { refuseTier, type Tier } from '../../rules/tier.ts';
 import {
   type BlobRequest,
   type LoadedToWrite,
@@ -38,6 +38,8 @@ export interface Copied {
   readonly headers: BlobHeaders;
   readonly metadata: Metadata;
   readonly tags: Tags | null;
+  /** Absent: the request's. */
+  readonly tier?: Tier | null | undefined;
   readonly sequenceNumber?: string | undefined;
   readonly isSealed?: boolean;
   /** Absent: the blob is not to be known as a copy, and may be put in the place of one of another type. */
@@ -51,30 +53,37 @@ export type MakeCopy = (
   at: { readonly loaded: LoadedToWrite; readonly nowMs: number },
 ) => Promise<Copied>;
 
+/** In a transaction of its own; see storeCopyIn. */
+export const storeCopy = (storage: Storage, request: DestinationRequest, make: MakeCopy): Promise<BlobRecord> =>
+  transact(storage.engine, (tx) => storeCopyIn(tx, storage, request, make));
+
 /** Judges the destination, has `make` judge the source and say what is copied, and puts that in the destination's place. */
-export async function storeCopy(storage: Storage, request: DestinationRequest, make: MakeCopy): Promise<BlobRecord> {
-  return transact(storage.engine, async (tx) => {
-    const nowMs = storage.clock.nowMs();
-    const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
-    refuseDestination(storage, loaded, request, nowMs);
-    const copied = await make(tx, { loaded, nowMs });
-    refuseCopied(loaded, request, copied, nowMs);
-    const { type, lengthBytes, held, sequenceNumber, isSealed = false, copy, destination = loaded } = copied;
-    const { headers, metadata, tags } = copied;
-    const record: BlobRecord = {
-      type,
-      ...newVersion(storage, loaded, nowMs),
-      lengthBytes,
-      ...held,
-      ...newBlobFields({ ...request, headers, metadata, tags }, loaded, nowMs),
-      ...(sequenceNumber === undefined ? {} : { sequenceNumber }),
-      ...(isSealed ? { isSealed } : {}),
-      ...(copy === undefined ? {} : { copy }),
-    };
-    const { staging, keys } = loaded;
-    if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
-    return replaceBlob(tx, storage, destination, { record, nowMs });
-  });
+export async function storeCopyIn(
+  tx: Transaction,
+  storage: Storage,
+  request: DestinationRequest,
+  make: MakeCopy,
+): Promise<BlobRecord> {
+  const nowMs = storage.clock.nowMs();
+  const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
+  refuseDestination(storage, loaded, request, nowMs);
+  const copied = await make(tx, { loaded, nowMs });
+  refuseCopied(loaded, request, copied, nowMs);
+  const { type, lengthBytes, held, headers, metadata, tags, tier = request.tier } = copied;
+  const { sequenceNumber, isSealed = false, copy, destination = loaded } = copied;
+  const record: BlobRecord = {
+    type,
+    ...newVersion(storage, loaded, nowMs),
+    lengthBytes,
+    ...held,
+    ...newBlobFields({ ...request, headers, metadata, tags, tier }, loaded, nowMs),
+    ...(sequenceNumber === undefined ? {} : { sequenceNumber }),
+    ...(isSealed ? { isSealed } : {}),
+    ...(copy === undefined ? {} : { copy }),
+  };
+  const { staging, keys } = loaded;
+  if (staging !== null) endStaging(tx, storage.extents, { headKey: keys.staging, staging });
+  return replaceBlob(tx, storage, destination, { record, nowMs });
 }
 
 /** Nothing is fetched for a request that is refused anyway. Judged again in the transaction. */

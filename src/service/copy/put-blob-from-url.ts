@@ -2,17 +2,18 @@
  * Put Blob From URL: a new block blob with the bytes of a source. Of a block blob of this server it takes a share, and
  * not its blocks: nobody can tell them from one body.
  */
-import type { BlobHeaders } from '../records/blob-record.ts';
+
 import { type BlobWritten, written } from '../blob/new-version.ts';
 import { putBlob } from '../blob/put-blob.ts';
 import type { Held } from '../extents/extents.ts';
+import type { BlobHeaders } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import type { InsideSource } from './copy-source.ts';
 import { type DestinationRequest, refuseEarly, storeCopy } from './destination.ts';
 import { loadSource } from './inside-source.ts';
 import { readingSource, type SourceRequest, sourceTooLarge } from './read-source.ts';
 import { shareSource } from './share-source.ts';
-import { type TagOption, tagsOfCopy } from './source-tags.ts';
+import { refuseTagOption, type TagOption, tagsOfCopy } from './source-tags.ts';
 
 export const PUT_BYTES_MAX = 5_000 * 1024 * 1024;
 
@@ -32,6 +33,7 @@ export interface PutFromUrl extends BlobWritten {
 class NotShared extends Error {}
 
 export async function putBlobFromUrl(storage: Storage, request: PutBlobFromUrlRequest): Promise<PutFromUrl> {
+  refuseTagOption(request);
   const { source } = request;
   if (source.kind === 'outside' || mustRead(request)) return fetch(storage, request);
   try {
@@ -46,7 +48,11 @@ export async function putBlobFromUrl(storage: Storage, request: PutBlobFromUrlRe
 const mustRead = ({ demands, headers, key = null }: PutBlobFromUrlRequest): boolean =>
   demands.md5 !== null || demands.crc64 !== null || headers.contentMd5 !== undefined || key !== null;
 
-async function shareInside(storage: Storage, source: InsideSource, request: PutBlobFromUrlRequest): Promise<PutFromUrl> {
+async function shareInside(
+  storage: Storage,
+  source: InsideSource,
+  request: PutBlobFromUrlRequest,
+): Promise<PutFromUrl> {
   const { demands, version } = request;
   const question = { source, conditions: demands.conditions, version, leavesArchive: false };
   const record = await storeCopy(storage, request, async (tx, { loaded, nowMs }) => {

@@ -7,20 +7,23 @@ import type { Storage } from '../storage.ts';
 import type { LoadedSource } from './inside-source.ts';
 
 /**
- * The source notes that it shares, without a new ETag. Where it is the destination as well, that is for the caller to
- * replace: `destination` is what it has become.
+ * The source notes that it shares, without a new ETag. Where it is the destination as well, the copy goes on with what the
+ * source had, and what is about to be replaced gets the other share: `destination` is what that has become.
  */
 export async function shareSource(
   tx: Transaction,
   storage: Storage,
-  { loaded, blob }: LoadedSource,
+  source: LoadedSource,
   destination: LoadedToWrite,
 ): Promise<{ held: Held; destination: LoadedToWrite }> {
+  const { loaded, blob } = source;
   const { own, other } = await storage.extents.share(tx, blob);
-  const sharing = { ...blob, ...own };
-  if (Buffer.compare(loaded.keys.blob, destination.keys.blob) === 0) {
-    return { held: other, destination: { ...destination, blob: sharing } };
+  if (isInPlace(source, destination)) {
+    return { held: own, destination: { ...destination, blob: { ...blob, ...other } } };
   }
-  tx.put(loaded.keys.blob, encodeJson(sharing));
+  tx.put(loaded.keys.blob, encodeJson({ ...blob, ...own }));
   return { held: other, destination };
 }
+
+export const isInPlace = ({ loaded }: LoadedSource, destination: LoadedToWrite): boolean =>
+  Buffer.compare(loaded.keys.blob, destination.keys.blob) === 0;

@@ -40,6 +40,12 @@ export class SourceBytes {
     }
   }
 
+  async takeWhole(lengthBytes: number): Promise<Buffer> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.take(lengthBytes)) pieces.push(piece);
+    return Buffer.concat(pieces, lengthBytes);
+  }
+
   async close(): Promise<void> {
     const body = this.#body;
     this.#body = null;

@@ -6,17 +6,21 @@ import { cannotVerify } from './verify-failure.ts';
 
 export type TagOption = 'COPY' | 'REPLACE';
 
-/** `tags`: of the source; null: they are not known. */
-export function tagsOfCopy(
-  request: { readonly source: CopySource; readonly tagOption: TagOption; readonly tags: Tags | null },
-  tags: Tags | null,
-): Tags | null {
-  if (request.tagOption === 'REPLACE') return request.tags;
-  if (request.tags !== null) throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException');
-  if (request.source.kind === 'outside' || tags === null) throw notYet('copying the tags of a source outside');
-  if (!request.source.mayReadTags) {
+interface TagRequest {
+  readonly source: CopySource;
+  readonly tagOption: TagOption;
+  readonly tags: Tags | null;
+}
+
+export function refuseTagOption({ source, tagOption, tags }: TagRequest): void {
+  if (tagOption === 'REPLACE') return;
+  if (tags !== null) throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException');
+  if (source.kind === 'outside') throw notYet('copying the tags of a source outside of this server');
+  if (!source.mayReadTags) {
     const sentence = 'What opens the source does not open its tags.';
     throw cannotVerify({ status: 403, code: 'AuthorizationPermissionMismatch', sentence });
   }
-  return tags;
 }
+
+export const tagsOfCopy = ({ tagOption, tags }: TagRequest, ofSource: Tags | null): Tags | null =>
+  tagOption === 'COPY' ? ofSource : tags;

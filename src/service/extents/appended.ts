@@ -2,7 +2,7 @@
 import { successor } from '../../base/bytes.ts';
 import type { ByteRange } from '../../content/content.ts';
 import type { AppendedBlock, AppendedContent } from '../records/blob-record.ts';
-import { decodeJson } from '../records/codec.ts';
+import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { appendedBlockRange, appendedBlockStartOf } from '../records/keys.ts';
 import type { LayoutPiece } from '../records/layout.ts';
 import type { RangeReader } from '../records/scan.ts';
@@ -37,7 +37,7 @@ async function* listPieces(
 ): AsyncGenerator<LayoutPiece[]> {
   const upToFirst = appendedBlockRange(listId, startBytes, fromBytes + 1);
   const [first] = await reader.range(upToFirst, { limit: 1, reverse: true });
-  if (first === undefined) return;
+  if (first === undefined) throw new UnreadableRecord(`no block of list ${listId} stands at byte ${fromBytes}`);
   const { to } = appendedBlockRange(listId, startBytes, toBytes);
   for (let from = first.key; ; ) {
     const rows = await reader.range({ from, to }, { limit: WINDOW_ROWS });

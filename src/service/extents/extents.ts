@@ -178,7 +178,7 @@ export class Extents {
       const { current, frozen } = freezePages(tx, content);
       return { own: { content: current }, other: { content: frozen } };
     }
-    await share(tx, content.kind === 'appended' ? content.lists.map((list) => list.id) : [content.id]);
+    await share(tx, countedIdsOf(content));
     const other: BlobContent = content.kind === 'appended' ? { ...content, isBorrowed: true } : content;
     return { own: { content, isShared: true }, other: { content: other, isShared: true } };
   }

@@ -1,0 +1,42 @@
+import { blobNeeds } from '../../auth/needs.ts';
+import { putBlobFromUrl as put } from '../../service/copy/put-blob-from-url.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import { parseSourceDemands } from '../copy-source-headers.ts';
+import type { Exchange } from '../exchange.ts';
+import { parseTagOption, refuseBody } from './copy-headers.ts';
+import type { Operation } from './operation.ts';
+import { mayOverwrite } from './put-blob.ts';
+import { parseFlag, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
+import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
+
+export const putBlobFromUrl: Operation = {
+  name: 'Put Blob From URL',
+  need: blobNeeds.putBlobFromUrl,
+  async handle(storage, exchange, resource, { resolveSource }) {
+    refuseBody(exchange);
+    refuseOtherType(exchange);
+    const written = await put(storage, {
+      ...parseKeyedBlobRequest(exchange, resource),
+      ...parseNewBlob(exchange, { plain: false }),
+      mayOverwrite: mayOverwrite(exchange),
+      demands: { ...parseSourceDemands(exchange), range: null },
+      tagOption: parseTagOption(exchange),
+      takesHeaders: parseTakesHeaders(exchange),
+      source: await resolveSource(exchange),
+    });
+    return {
+      status: 201,
+      headers: [...writtenHeaders(exchange, written), ...hashHeaders(written), ...SERVER_ENCRYPTED],
+    };
+  },
+};
+
+function refuseOtherType(exchange: Exchange): void {
+  const type = exchange.header('x-ms-blob-type') ?? '';
+  if (type !== 'BlockBlob') throw invalidHeader('x-ms-blob-type', type);
+}
+
+const TAKES_HEADERS = 'x-ms-copy-source-blob-properties';
+
+const parseTakesHeaders = (exchange: Exchange): boolean =>
+  exchange.header(TAKES_HEADERS) === null || parseFlag(exchange, TAKES_HEADERS);

@@ -1,0 +1,34 @@
+/** The rows that tell when something is due (blob/due.ts): whatever ends by itself has one, or nobody would clear it away. */
+import type { Id } from '../../base/ids.ts';
+import type { Entry, Key } from '../../engine/engine.ts';
+import type { DueRecord } from '../blob/due.ts';
+import { decodeJson } from '../records/codec.ts';
+import { dueMsOf } from '../records/keys.ts';
+
+export class DueRows {
+  readonly #findings: string[];
+  readonly #stagings = new Set<Id>();
+  readonly #records = new Set<string>();
+
+  constructor(findings: string[]) {
+    this.#findings = findings;
+  }
+
+  add({ key, value }: Entry): void {
+    const due = decodeJson<DueRecord>(value);
+    if ('stagingId' in due) this.#stagings.add(due.stagingId);
+    else this.#records.add(nameOf('blobKey' in due ? due.blobKey : due.containerKey, dueMsOf(key)));
+  }
+
+  staging(id: Id, name: string): void {
+    if (!this.#stagings.has(id)) this.#findings.push(`nobody will see that the staged blocks of ${name} expire`);
+  }
+
+  /** A blob or a container that ends at this time. */
+  record(key: Key, { dueMs, name }: { dueMs: number; name: string }): void {
+    if (this.#records.has(nameOf(Buffer.from(key).toString('base64'), dueMs))) return;
+    this.#findings.push(`nobody will see that the time of ${name} is over`);
+  }
+}
+
+const nameOf = (key: string, dueMs: number): string => `${dueMs} ${key}`;

@@ -1,0 +1,45 @@
+/** What a run (copy-run.ts) and the work it does, by the kind of the job, are to each other. */
+import type { Transaction } from '../../engine/transact.ts';
+import type { CopyState } from '../../rules/copy.ts';
+import type { StagedExtent } from '../extents/extents.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import type { Storage } from '../storage.ts';
+import type { CopyJob } from './copy-job.ts';
+
+export interface CopyWork {
+  /** As it stands by now. */
+  readonly job: CopyJob;
+  /** How much of the source is copied, as far as it is known. */
+  readonly reachedBytes: number;
+  /** Copies what is missing, and has the result published as its last step. `notedBytes`: what the blob's record says. */
+  run(notedBytes: number): Promise<void>;
+  /** The job for another try, and how much of what was copied that finds there. */
+  again(tx: Transaction): { readonly job: CopyJob; readonly keptBytes: number };
+  /** The copy will not be: lets go of what there is of it. */
+  drop(tx: Transaction): void;
+  /** Lets go of the source. */
+  close(): Promise<void>;
+}
+
+/** The destination, as it waits for the copy. */
+export interface Waiting {
+  readonly blob: BlobRecord & { readonly copy: CopyState };
+  readonly nowMs: number;
+}
+
+export type Step<T> = (tx: Transaction, waiting: Waiting) => T | Promise<T>;
+
+export type CopiedContent = Pick<BlobRecord, 'content' | 'lengthBytes' | 'isSealed'> & {
+  readonly contentMd5: string | null;
+};
+
+export interface CopySteps {
+  readonly storage: Storage;
+  /** The node stops, or the copy is over. */
+  readonly signal: AbortSignal;
+  /** A transaction that takes effect only while the copy is wanted, and this node's to do. */
+  transact<T>(step: Step<T>): Promise<T>;
+  putJob(tx: Transaction, job: CopyJob): void;
+  /** Gives the blob its content and ends the copy. `extent`: what that publishes. */
+  succeed(extent: StagedExtent | null, publish: Step<CopiedContent>): Promise<void>;
+}
