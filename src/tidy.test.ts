@@ -53,7 +53,8 @@ const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])
   ],
   ['outside/', ['outside/', 'service/copy/outside.ts', 'rules/', 'base/']],
   ['auth/', ['auth/', 'rules/', 'base/', 'service/storage-error.ts']],
-  ['http/', ['http/', 'auth/', 'service/', 'rules/', 'base/', 'engine/engine.ts', 'content/content.ts']],
+  ['query/', ['query/', 'rules/', 'base/']],
+  ['http/', ['http/', 'auth/', 'query/', 'service/', 'rules/', 'base/', 'engine/engine.ts', 'content/content.ts']],
   ['config/', ['config/', 'base/', 'auth/identity.ts', 'rules/']],
   ['cli/', ['cli/', 'config/', 'main.ts', 'service/check.ts']],
   [

@@ -1,40 +1,44 @@
 /**
  * Verifies a store at rest: every record can be read, every extent that a record names is there with its length, what
  * several hold is counted right, and nothing is there that no record names. Reads everything once and changes nothing.
+ * What is to be found in which order is said here; what must hold about each kind of thing, in check/.
  */
-import { Readable } from 'node:stream';
 import type { Id } from '../base/ids.ts';
-import type { ContentStore, PlacedExtent } from '../content/content.ts';
+import type { ContentStore } from '../content/content.ts';
 import { type Engine, type Entry, VOLATILE_PREFIX } from '../engine/engine.ts';
-import { parseTagKey } from './blob/tag-index.ts';
+import { isPending } from '../rules/copy.ts';
+import { parseTagKey, tagKeys } from './blob/tag-index.ts';
+import { AppendedLists } from './check/appended-lists.ts';
+import { Awaited } from './check/awaited.ts';
+import { BlockLists } from './check/block-lists.ts';
+import { DueRows } from './check/due-rows.ts';
+import { Holders } from './check/holders.ts';
+import { NamedExtents } from './check/named-extents.ts';
+import { PastStates } from './check/past-states.ts';
 import type { CopyJob } from './copy/copy-job.ts';
 import type { ReferencesRecord } from './extents/references.ts';
 import { checkPages } from './pages/check-pages.ts';
-import type {
-  AppendedBlock,
-  AppendedContent,
-  BlobRecord,
-  PagesContent,
-  StagedBlock,
-  StagingRecord,
-} from './records/blob-record.ts';
+import type { AppendedBlock, BlobRecord, PagesContent, StagedBlock, StagingRecord } from './records/blob-record.ts';
 import { decodeJson } from './records/codec.ts';
 import type { ContainerRecord } from './records/container-record.ts';
-import { decodeInline, type ExtentRef, type PlacedRecord } from './records/extent-record.ts';
+import { decodeInline, type PlacedRecord } from './records/extent-record.ts';
 import type { GarbageRecord } from './records/garbage-record.ts';
 import {
   appendedBlockStartOf,
+  type BlobAddress,
   blobKeys,
   containerNameOf,
   idOf,
+  type ParsedBlobKey,
   parseBlobKey,
+  parseDeletedContainerKey,
   stagedBlockIdOf,
   tableRange,
 } from './records/keys.ts';
-import { decodeLayout } from './records/layout.ts';
 import { freshSnapshots, scanSteps } from './records/scan.ts';
 
 export interface CheckReport {
+  /** Also deleted ones that can be restored. */
   readonly containers: number;
   readonly blobs: number;
   /** Snapshots, versions and deleted states of blobs. */
@@ -65,36 +69,19 @@ class Check {
   readonly #afterCrash: boolean;
   readonly #onProgress: (recordCount: number) => void;
   readonly #findings: string[] = [];
+  readonly #awaited = new Awaited();
+  readonly #holders = new Holders(this.#findings);
+  readonly #extents = new NamedExtents(this.#findings);
+  readonly #blockLists = new BlockLists({ holders: this.#holders, extents: this.#extents, findings: this.#findings });
+  readonly #lists = new AppendedLists({ holders: this.#holders, extents: this.#extents, findings: this.#findings });
+  readonly #pastStates = new PastStates(this.#findings);
+  readonly #due = new DueRows(this.#findings);
   readonly #containerIds = new Set<Id>();
-  /** Containers, layouts, stagings and extents that a garbage row names: allowed to be there, and to be half gone. */
-  readonly #discarded = new Set<Id>();
-  readonly #layouts = new Map<Id, { lengthBytes: number; extents: readonly ExtentRef[] }>();
-  /** How many records hold each extent, block list and list of appended blocks; of extents in block lists, how many lists. */
-  readonly #holders = new Map<Id, number>();
-  /** Extents whose holders are still to be counted anew: their block lists await the sweeper. */
-  readonly #uncounted = new Set<Id>();
-  readonly #shares: { readonly id: Id; readonly with: Id }[] = [];
-  readonly #pageHolders = new Map<Id, Set<number>>();
-  readonly #sweptMaps = new Set<Id>();
-  readonly #listEnds = new Map<Id, number>();
-  #tagCount = 0;
   readonly #liveStagings = new Set<Id>();
-  /** Block lists by which garbage is told from what lives on. */
-  readonly #neededLayouts = new Set<Id>();
-  readonly #placedExtents: PlacedExtent[] = [];
-  /** Extents that live records name, with the length they must have. */
-  readonly #named = new Map<Id, { readonly lengthBytes: number; readonly mayBeLonger?: true }>();
+  readonly #pendingCopyIds = new Set<string>();
+  readonly #pageHolders = new Map<Id, Set<number>>();
   #recordCount = 0;
-  #counts = {
-    containers: 0,
-    blobs: 0,
-    pastBlobs: 0,
-    stagedBlocks: 0,
-    extents: 0,
-    contentBytes: 0,
-    awaitingSweep: 0,
-    leftByCrash: 0,
-  };
+  #counts = { containers: 0, blobs: 0, pastBlobs: 0, stagedBlocks: 0, leftByCrash: 0 };
 
   constructor(
     store: { engine: Engine; content: ContentStore; afterCrash: boolean },
@@ -108,29 +95,30 @@ class Check {
 
   async run(): Promise<CheckReport> {
     await this.#each('P', (entry) => void decodeJson(entry.value));
-    await this.#each('E', (entry) => void decodeJson(entry.value));
-    await this.#each('G', (entry) => this.#garbage(decodeJson<GarbageRecord>(entry.value)));
+    await this.#each('E', (entry) => this.#due.add(entry));
+    await this.#each('G', (entry) => this.#awaited.add(decodeJson<GarbageRecord>(entry.value)));
     await this.#each('C', (entry) => this.#container(entry));
-    await this.#each('D', (entry) => this.#container(entry));
-    await this.#each('L', (entry) => this.#layout(entry));
-    await this.#each('B', (entry) => this.#blob(entry));
+    await this.#each('D', (entry) => this.#deletedContainer(entry));
+    await this.#each('L', (entry) => this.#blockLists.add(idOf(entry.key), entry.value));
     await this.#each('J', (entry) => this.#copyJob(decodeJson<CopyJob>(entry.value)));
+    await this.#each('B', (entry) => this.#blob(entry));
     await this.#each('K', (entry) => this.#stagedBlock(entry));
     await this.#each('A', (entry) => this.#appendedBlock(entry));
     await this.#each('T', (entry) => this.#tag(entry));
-    if (this.#tagCount !== 0) this.#findings.push('the index of tags is not what the tags of the blobs say');
-    this.#unnamedLayouts();
-    this.#missingLayouts();
     await this.#pages();
-    this.#extentsOfLayouts();
+    this.#blockLists.end(this.#awaited);
+    this.#lists.end(this.#awaited);
     await this.#each('R', (entry) => this.#references(entry));
-    this.#unreferenced();
-    await this.#each('I', (entry) => this.#extent(entry, decodeInline(entry.value).length));
+    this.#holders.end();
+    this.#extents.refuseAwaited(this.#awaited.extents);
+    await this.#each('I', (entry) => this.#extents.inlineRow(idOf(entry.key), decodeInline(entry.value).length));
     await this.#each('X', (entry) => this.#placed(entry));
-    for (const id of this.#named.keys()) this.#findings.push(`extent ${id} is named by a record and has none itself`);
+    this.#extents.end();
     await this.#strays();
     await this.#strangers();
-    return { ...this.#counts, findings: this.#findings };
+    const { count: extents, bytes: contentBytes } = this.#extents;
+    const awaitingSweep = this.#awaited.count;
+    return { ...this.#counts, extents, contentBytes, awaitingSweep, findings: this.#findings };
   }
 
   async #each(table: string, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
@@ -149,79 +137,79 @@ class Check {
     }
   }
 
-  #garbage(garbage: GarbageRecord): void {
-    this.#counts.awaitingSweep++;
-    switch (garbage.kind) {
-      case 'extent':
-        this.#discarded.add(garbage.extent.id);
-        return;
-      case 'share':
-        this.#shares.push(garbage);
-        this.#neededLayouts.add(garbage.id).add(garbage.with);
-        return;
-      case 'epoch':
-      case 'cut':
-        this.#sweptMaps.add(garbage.id);
-        return;
-      default:
-        this.#discarded.add(garbage.id);
-        if ('keeping' in garbage && garbage.keeping !== null) this.#neededLayouts.add(garbage.keeping);
-    }
+  // ---- containers and blobs
+
+  #container({ key, value }: Entry): void {
+    this.#addContainer(containerNameOf(key), decodeJson<ContainerRecord>(value).id);
   }
 
-  #container(entry: Entry): void {
-    const container = decodeJson<ContainerRecord>(entry.value);
+  #deletedContainer({ key, value }: Entry): void {
+    const { name, id } = parseDeletedContainerKey(key);
+    const container = decodeJson<ContainerRecord>(value);
+    this.#addContainer(name, container.id);
+    if (container.id !== id) this.#findings.push(`deleted container ${name} stands under the id of another`);
+    if (container.deleted === undefined) this.#findings.push(`deleted container ${name} is not deleted`);
+    else this.#due.record(key, { dueMs: container.deleted.untilMs, name: `deleted container ${name}` });
+  }
+
+  #addContainer(name: string, id: Id): void {
     this.#counts.containers++;
-    if (this.#containerIds.has(container.id)) {
-      this.#findings.push(`container ${containerNameOf(entry.key)} shares its id with another`);
-    }
-    this.#containerIds.add(container.id);
+    if (this.#containerIds.has(id)) this.#findings.push(`container ${name} shares its id with another`);
+    if (this.#awaited.containers.has(id)) this.#findings.push(`container ${name} is there and awaits the sweeper`);
+    this.#containerIds.add(id);
   }
 
-  #layout(entry: Entry): void {
-    const blocks = decodeLayout(entry.value);
-    const lengthBytes = blocks.reduce((sum, block) => sum + block.lengthBytes, 0);
-    const id = idOf(entry.key);
-    this.#layouts.set(id, { lengthBytes, extents: blocks.map((block) => block.extent) });
-    for (const { extent, lengthBytes } of blocks) {
-      if (this.#discarded.has(id)) this.#discarded.add(extent.id);
-      else this.#named.set(extent.id, { lengthBytes });
-    }
-  }
-
-  #blob(entry: Entry): void {
-    const { name, kind, containerId } = parseBlobKey(entry.key);
-    const isDiscarded = this.#discarded.has(containerId);
+  async #blob({ key, value }: Entry): Promise<void> {
+    const parsed = parseBlobKey(key);
+    const { name, kind, containerId } = parsed;
+    // Until the sweeper comes to it, it holds what it held.
+    const isDiscarded = this.#awaited.containers.has(containerId);
     if (!isDiscarded && !this.#containerIds.has(containerId)) {
       this.#findings.push(`blob ${name} stands in no container`);
     }
     if (kind === 'staging') {
-      this.#liveStagings.add(decodeJson<StagingRecord>(entry.value).id);
+      this.#staging(name, decodeJson<StagingRecord>(value), { isDiscarded });
       return;
     }
-    const blob = decodeJson<BlobRecord>(entry.value);
-    if (!isDiscarded && kind === 'blob') this.#counts.blobs++;
-    if (!isDiscarded && kind !== 'blob') this.#counts.pastBlobs++;
-    if (kind === 'blob') this.#tagCount += 2 * (blob.tags?.length ?? 0);
+    const blob = decodeJson<BlobRecord>(value);
     this.#blobContent(name, blob);
+    if (kind === 'blob') await this.#tagsOf(parsed, blob);
+    if (isDiscarded) return;
+    this.#counts[kind === 'blob' ? 'blobs' : 'pastBlobs']++;
+    this.#pastStates.take(parsed, blob);
+    this.#ending(key, parsed, blob);
+    if (isPending(blob.copy) && !this.#pendingCopyIds.has(blob.copy?.id ?? '')) {
+      this.#findings.push(`blob ${name} waits for a copy that nobody makes`);
+    }
   }
 
-  #blobContent(name: string, { content, lengthBytes }: BlobRecord): void {
+  #staging(name: string, { id }: StagingRecord, { isDiscarded }: { isDiscarded: boolean }): void {
+    this.#liveStagings.add(id);
+    if (this.#awaited.stagings.has(id)) this.#findings.push(`the staged blocks of ${name} await the sweeper`);
+    if (!isDiscarded) this.#due.staging(id, name);
+  }
+
+  #ending(key: Uint8Array, { name, kind }: ParsedBlobKey, { deleted, expiresMs }: BlobRecord): void {
+    if (deleted !== undefined) this.#due.record(key, { dueMs: deleted.untilMs, name });
+    else if (kind === 'blob' && expiresMs !== undefined) this.#due.record(key, { dueMs: expiresMs, name });
+  }
+
+  #blobContent(name: string, { content, lengthBytes, ...blob }: BlobRecord): void {
+    const isShared = blob.isShared === true;
     switch (content.kind) {
       case 'empty':
         if (lengthBytes !== 0) this.#findings.push(`blob ${name} has a length and no content`);
         return;
       case 'inline':
       case 'extent':
-        this.#hold(content.id);
-        this.#named.set(content.id, { lengthBytes });
+        this.#holders.add(content.id, { isShared });
+        this.#extents.name({ id: content.id, inline: content.kind === 'inline' }, { lengthBytes });
         return;
       case 'layout':
-        this.#hold(content.id);
-        this.#blobLayout(name, this.#layouts.get(content.id), lengthBytes);
+        this.#blockLists.hold(content.id, { name, lengthBytes, isShared });
         return;
       case 'appended':
-        this.#appended(name, content, lengthBytes);
+        this.#lists.hold(content, { name, lengthBytes, isShared });
         return;
       case 'pages':
         this.#holdPages(content);
@@ -229,151 +217,93 @@ class Check {
     }
   }
 
+  /** Every record holds an epoch of its own. */
+  #holdPages({ id, epoch }: PagesContent): void {
+    const epochs = this.#pageHolders.get(id) ?? new Set();
+    if (epochs.has(epoch)) this.#findings.push(`epoch ${epoch} of map ${id} is held twice`);
+    this.#pageHolders.set(id, epochs.add(epoch));
+  }
+
   /** What there is already of a copy under way is its job's. */
   #copyJob(job: CopyJob): void {
+    this.#pendingCopyIds.add(job.copyId);
     if (job.kind !== 'fetchBlob') this.#holdPages(job.map);
-    else if (job.type === 'AppendBlob') this.#hold(job.partsId);
+    else if (job.type === 'AppendBlob') this.#lists.holdParts(job.partsId);
     else this.#liveStagings.add(job.partsId);
   }
 
-  #holdPages({ id, epoch }: PagesContent): void {
-    this.#pageHolders.set(id, (this.#pageHolders.get(id) ?? new Set()).add(epoch));
-  }
+  // ---- the index of tags, both ways
 
-  #hold(id: Id): void {
-    this.#holders.set(id, (this.#holders.get(id) ?? 0) + 1);
-  }
-
-  #blobLayout(name: string, layout: { lengthBytes: number } | undefined, lengthBytes: number): void {
-    if (layout === undefined) this.#findings.push(`blob ${name} names a block list that is missing`);
-    else if (layout.lengthBytes !== lengthBytes) {
-      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${layout.lengthBytes}`);
+  async #tagsOf(address: BlobAddress, { tags = [] }: BlobRecord): Promise<void> {
+    for (const tag of tags) {
+      const rows = await this.#get(tagKeys(address, tag));
+      if (rows.includes(null)) this.#findings.push(`blob ${address.name} has the tag ${tag[0]}, the index has not`);
     }
   }
 
-  #appended(name: string, { lists }: AppendedContent, lengthBytes: number): void {
-    for (const { id, endBytes } of lists) {
-      this.#hold(id);
-      this.#listEnds.set(id, Math.max(endBytes, this.#listEnds.get(id) ?? 0));
-    }
-    const endBytes = lists.at(-1)?.endBytes ?? 0;
-    if (endBytes !== lengthBytes) this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${endBytes}`);
-  }
-
-  /** Whoever appends holds the whole list; once it is gone, others may hold less of it. */
-  #appendedBlock(entry: Entry): void {
-    const { extent, lengthBytes } = decodeJson<AppendedBlock>(entry.value);
-    const listId = idOf(entry.key);
-    if (this.#holders.has(listId)) this.#named.set(extent.id, { lengthBytes });
-    else if (this.#discarded.has(listId)) this.#discarded.add(extent.id);
-    else this.#findings.push(`a block of list ${listId} belongs to no blob`);
-    const endBytes = appendedBlockStartOf(entry.key) + lengthBytes;
-    if (this.#listEnds.get(listId) === endBytes) this.#listEnds.delete(listId);
-  }
-
-  async #tag(entry: Entry): Promise<void> {
-    const { account, containerId, blob: name, tag, value } = parseTagKey(entry.key);
-    const snapshot = this.#engine.snapshot();
-    const [found] = await snapshot.get([blobKeys({ account, containerId, name }).blob]).finally(() => snapshot.close());
+  async #tag({ key }: Entry): Promise<void> {
+    const { blob: name, tag, value, ...rest } = parseTagKey(key);
+    const address = { ...rest, name };
+    const [found] = await this.#get([blobKeys(address).blob]);
     const tags = found ? (decodeJson<BlobRecord>(found.value).tags ?? []) : [];
     const isThere = tags.some(([otherTag, otherValue]) => otherTag === tag && otherValue === value);
-    if (isThere) this.#tagCount--;
-    else this.#findings.push(`the index says that blob ${name} has the tag ${tag}, and it has not`);
+    const isInPlace = tagKeys(address, [tag, value]).some((right) => Buffer.from(key).equals(right));
+    if (!isThere || !isInPlace) this.#findings.push(`the index has the tag ${tag} of blob ${name}, which has it not`);
+  }
+
+  // ---- blocks, pages and who holds them
+
+  #stagedBlock({ key, value }: Entry): void {
+    const { extent, lengthBytes } = decodeJson<StagedBlock>(value);
+    const stagingId = idOf(key);
+    const keeping = this.#awaited.stagings.get(stagingId);
+    if (this.#liveStagings.has(stagingId)) {
+      this.#counts.stagedBlocks++;
+      this.#extents.name(extent, { lengthBytes });
+    } else if (keeping === undefined) {
+      this.#findings.push(`block ${stagedBlockIdOf(key)} is staged for no blob`);
+    } else if (this.#blockLists.has(keeping, extent.id)) return;
+    else this.#extents.discard(extent.id);
+    this.#holders.add(extent.id, { isShared: false });
+  }
+
+  #appendedBlock({ key, value }: Entry): void {
+    this.#lists.row(idOf(key), appendedBlockStartOf(key), decodeJson<AppendedBlock>(value), this.#awaited);
   }
 
   async #pages(): Promise<void> {
     const { findings, extents, recordCount } = await checkPages({
       reader: freshSnapshots(this.#engine),
       holders: this.#pageHolders,
-      sweptMaps: this.#sweptMaps,
+      sweptMaps: this.#awaited.maps,
     });
     this.#recordCount += recordCount;
     this.#findings.push(...findings);
-    for (const [id, { references, endBytes }] of extents) {
-      this.#named.set(id, { lengthBytes: endBytes, mayBeLonger: true });
-      this.#holders.set(id, (this.#holders.get(id) ?? 0) + references);
+    for (const { extent, references, endBytes } of extents.values()) {
+      this.#extents.name(extent, { lengthBytes: endBytes, mayBeLonger: true });
+      this.#holders.add(extent.id, { isShared: true, count: references });
     }
   }
 
-  /** An extent has one holder for each block list that names it. Lists that await the sweeper may not be counted yet. */
-  #extentsOfLayouts(): void {
-    for (const [id, { extents }] of this.#layouts) {
-      const isCounted = this.#holders.has(id) && !this.#discarded.has(id);
-      const isAwaited = this.#discarded.has(id) || this.#neededLayouts.has(id);
-      for (const extentId of new Set(extents.map((extent) => extent.id))) {
-        if (isCounted) this.#hold(extentId);
-        if (isAwaited) this.#uncounted.add(extentId);
-      }
-    }
+  #references({ key, value }: Entry): void {
+    this.#holders.compare(idOf(key), decodeJson<ReferencesRecord>(value).count);
   }
 
-  #references(entry: Entry): void {
-    const { count } = decodeJson<ReferencesRecord>(entry.value);
-    const id = idOf(entry.key);
-    const held = this.#holders.get(id) ?? 0;
-    this.#holders.set(id, 1);
-    if (held !== count && !this.#uncounted.has(id) && !this.#discarded.has(id)) {
-      this.#findings.push(`${id} has ${held} holders, and ${count} are counted`);
-    }
+  // ---- extents
+
+  async #placed({ key, value }: Entry): Promise<void> {
+    const { placement, lengthBytes } = decodeJson<PlacedRecord>(value);
+    await this.#extents.placedRow({ id: idOf(key), placement, lengthBytes }, this.#content);
   }
 
-  /** What has no row of its own has one holder. */
-  #unreferenced(): void {
-    for (const [id, held] of this.#holders) {
-      if (held > 1 && !this.#uncounted.has(id)) this.#findings.push(`${id} has ${held} holders, and one is counted`);
+  async #strays(): Promise<void> {
+    const strays = await this.#extents.strays(this.#content);
+    if (this.#afterCrash) this.#counts.leftByCrash = strays.extentCount;
+    else if (strays.extentCount > 0) {
+      this.#findings.push(
+        `${strays.extentCount} extents (${strays.bytes} bytes) in the content store are named by nothing`,
+      );
     }
-    for (const id of this.#listEnds.keys()) this.#findings.push(`the blocks of list ${id} do not reach its end`);
-  }
-
-  #stagedBlock(entry: Entry): void {
-    const { extent, lengthBytes } = decodeJson<StagedBlock>(entry.value);
-    const stagingId = idOf(entry.key);
-    if (this.#liveStagings.has(stagingId)) {
-      this.#counts.stagedBlocks++;
-      this.#named.set(extent.id, { lengthBytes });
-    } else if (this.#discarded.has(stagingId)) {
-      // A commit may have taken it over: then a live block list names it, and it must be there.
-      if (!this.#named.has(extent.id)) this.#discarded.add(extent.id);
-    } else {
-      this.#findings.push(`block ${stagedBlockIdOf(entry.key)} is staged for no blob`);
-    }
-  }
-
-  #unnamedLayouts(): void {
-    for (const id of this.#layouts.keys()) {
-      if (!this.#holders.has(id) && !this.#discarded.has(id)) {
-        this.#findings.push(`block list ${id} belongs to no blob`);
-      }
-    }
-  }
-
-  #missingLayouts(): void {
-    for (const id of this.#neededLayouts) {
-      if (!this.#layouts.has(id)) this.#findings.push(`block list ${id} is needed for sweeping and is missing`);
-    }
-  }
-
-  async #placed(entry: Entry): Promise<void> {
-    const { placement, lengthBytes } = decodeJson<PlacedRecord>(entry.value);
-    const id = idOf(entry.key);
-    const mustBeThere = this.#named.has(id);
-    this.#placedExtents.push({ id, placement, lengthBytes });
-    this.#extent(entry, lengthBytes);
-    const found = await this.#content.verify({ id, placement, lengthBytes });
-    if (mustBeThere && found !== 'ok') this.#findings.push(`extent ${id} is ${found} in the content store`);
-  }
-
-  #extent(entry: Entry, lengthBytes: number): void {
-    const id = idOf(entry.key);
-    this.#counts.extents++;
-    this.#counts.contentBytes += lengthBytes;
-    const expected = this.#named.get(id);
-    this.#named.delete(id);
-    const isTooShort = expected !== undefined && lengthBytes < expected.lengthBytes;
-    if (expected !== undefined && (isTooShort || (lengthBytes > expected.lengthBytes && !expected.mayBeLonger))) {
-      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, and is named with ${expected.lengthBytes}`);
-    }
-    if (expected === undefined && !this.#discarded.has(id)) this.#findings.push(`extent ${id} is named by nothing`);
   }
 
   /** Between the tables there is nothing. */
@@ -388,14 +318,9 @@ class Check {
     }
   }
 
-  async #strays(): Promise<void> {
-    const strays = await this.#content.strays(Readable.from(this.#placedExtents));
-    if (this.#afterCrash) this.#counts.leftByCrash = strays.extentCount;
-    else if (strays.extentCount > 0) {
-      this.#findings.push(
-        `${strays.extentCount} extents (${strays.bytes} bytes) in the content store are named by nothing`,
-      );
-    }
+  #get(keys: readonly Uint8Array[]): Promise<(Entry | null)[]> {
+    const snapshot = this.#engine.snapshot();
+    return snapshot.get(keys).finally(() => snapshot.close());
   }
 }
 

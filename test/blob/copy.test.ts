@@ -1,6 +1,6 @@
 /** Copy Blob within one server: done when it is answered, whatever the size, and independent of its source from then on. */
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import {
   type AppendBlobClient,
@@ -312,7 +312,6 @@ describe('a source', () => {
 
   test('whose key is the customer’s own is refused', async () => {
     const key = randomBytes(32);
-    const { createHash } = await import('node:crypto');
     const headers = {
       'x-ms-encryption-key': key.toString('base64'),
       'x-ms-encryption-key-sha256': createHash('sha256').update(key).digest('base64'),
@@ -409,7 +408,7 @@ describe('a destination', () => {
     assert.equal((await asked(copyId, { 'x-ms-copy-action': 'stop' })).outcome, '400 InvalidHeaderValue');
   });
 
-  test('is told by a token that may only create', async () => {
+  test('that is there is refused to a token that may only create', async () => {
     const from = await freshBlob('new');
     const to = await freshBlob('old');
     const own = container.credential as StorageSharedKeyCredential;

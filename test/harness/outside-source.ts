@@ -3,7 +3,7 @@
  * tells it to: stands still until it is let go on, breaks off, fails, or changes.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { after } from 'node:test';
 
 /** What is to become of one request; by default it is answered as it should be. */
@@ -15,6 +15,8 @@ export interface Behaviour {
   readonly afterBytes?: number;
   readonly gate?: Promise<void>;
   readonly breaksOff?: boolean;
+  /** Say that it is so long, and send nothing. */
+  readonly announcedBytes?: number;
 }
 
 export interface SeenRequest {
@@ -34,12 +36,17 @@ export class OutsideSource {
   readonly seen: SeenRequest[] = [];
   behave: (request: SeenRequest) => Behaviour = () => ({});
   readonly #server: Server;
+  readonly #open = new Set<Socket>();
   #waiting: { count: number; resolve: () => void }[] = [];
 
   private constructor(bytes: Buffer) {
     this.bytes = bytes;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      this.#open.add(socket);
+      socket.once('close', () => this.#open.delete(socket));
     });
   }
 
@@ -56,8 +63,15 @@ export class OutsideSource {
   }
 
   async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await closed;
+  }
+
+  /** Connections that are open. */
+  get openCount(): number {
+    return this.#open.size;
   }
 
   get port(): number {
@@ -75,8 +89,9 @@ export class OutsideSource {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const range = this.knowsRanges ? /^bytes=(\d+)-/.exec(request.headers.range ?? '') : null;
+    const range = this.knowsRanges ? /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') : null;
     const firstByte = Number(range?.[1] ?? 0);
+    const endByte = Math.min(range?.[2] ? Number(range[2]) + 1 : this.bytes.length, this.bytes.length);
     const ifMatch = request.headers['if-match'] ?? null;
     const seen = { number: this.seen.length, firstByte, ifMatch, url: request.url ?? '' };
     this.seen.push(seen);
@@ -92,12 +107,21 @@ export class OutsideSource {
       response.writeHead(412).end();
       return;
     }
-    const body = bytes.subarray(firstByte);
+    if (behaviour.announcedBytes !== undefined) {
+      response.writeHead(200, { 'content-length': behaviour.announcedBytes });
+      response.flushHeaders();
+      return;
+    }
+    if (range !== null && firstByte >= bytes.length) {
+      response.writeHead(416).end();
+      return;
+    }
+    const body = bytes.subarray(firstByte, endByte);
     response.writeHead(range === null ? 200 : 206, {
       ...this.headers,
       'content-length': body.length,
       ...(etag === null ? {} : { etag }),
-      ...(range === null ? {} : { 'content-range': `bytes ${firstByte}-${bytes.length - 1}/${bytes.length}` }),
+      ...(range === null ? {} : { 'content-range': `bytes ${firstByte}-${endByte - 1}/${bytes.length}` }),
     });
     await send(response, body, behaviour);
   }

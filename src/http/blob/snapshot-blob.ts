@@ -9,10 +9,10 @@ export const snapshotBlob: Operation = {
   need: blobNeeds.snapshotBlob,
   async handle(storage, exchange, resource) {
     const request = { ...parseKeyedBlobRequest(exchange, resource), metadata: parseMetadata(exchange) };
-    const taken = await snapshot(storage, request);
+    const { snapshot: id, record, ...version } = await snapshot(storage, request);
     return {
       status: 201,
-      headers: ['x-ms-snapshot', taken.snapshot, ...writtenHeaders(exchange, taken.record)],
+      headers: ['x-ms-snapshot', id, ...writtenHeaders(exchange, { ...record, ...version })],
     };
   },
 };

@@ -14,6 +14,8 @@ import { freeMoment, putPast } from './store-blob.ts';
 export interface SnapshotTaken {
   readonly snapshot: Moment;
   readonly record: BlobRecord;
+  /** Of the blob that it was taken of. */
+  readonly versionId?: Moment;
 }
 
 export async function snapshotBlob(
@@ -31,7 +33,7 @@ export async function snapshotBlob(
     const blob = loaded.blob as BlobRecord;
     if (blob.copy?.incremental === true) throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob');
     const { own, other } = await storage.extents.share(tx, blob);
-    const { versionId: _, ...state } = blob;
+    const { versionId, ...state } = blob;
     const ofItsOwn =
       request.metadata.length === 0
         ? {}
@@ -40,6 +42,6 @@ export async function snapshotBlob(
     const record: BlobRecord = { ...state, ...other, ...ofItsOwn };
     putPast(tx, { key: pastKey(loaded.address, 'snapshot', snapshot), record });
     tx.put(loaded.keys.blob, encodeJson({ ...blob, ...own, hasOthers: true }));
-    return { snapshot, record };
+    return { snapshot, record, ...(versionId === undefined ? {} : { versionId }) };
   });
 }

@@ -153,11 +153,11 @@ class Simulation {
     const conditions = { positionBytes: null, sizeMaxBytes: null };
     const request = { ...blobRequest(CONTAINER, blob), body: bodyOf(block), ...conditions };
     const outcome = await codeOf(appendBlock(this.#storage, request));
-    const { base, staged } = name;
+    const { base } = name;
     if (base?.kind === 'append') {
       assert.equal(outcome, 'ok');
       name.base = { ...base, bytes: Buffer.concat([base.bytes, block]) };
-    } else assert.equal(outcome, base === null || staged === null ? 'BlobNotFound' : 'InvalidBlobType');
+    } else assert.equal(outcome, base === null ? 'BlobNotFound' : 'InvalidBlobType');
   }
 
   async #putBlock(blob: string, name: Name): Promise<void> {

@@ -23,11 +23,12 @@ export function indexTags(
   if (before === after) return;
   const isIn = (tags: Tags, [name, value]: Tags[number]): boolean =>
     tags.some(([otherName, otherValue]) => otherName === name && otherValue === value);
-  for (const tag of before) if (!isIn(after, tag)) for (const key of keysOf(address, tag)) tx.delete(key);
-  for (const tag of after) if (!isIn(before, tag)) for (const key of keysOf(address, tag)) tx.put(key, NOTHING);
+  for (const tag of before) if (!isIn(after, tag)) for (const key of tagKeys(address, tag)) tx.delete(key);
+  for (const tag of after) if (!isIn(before, tag)) for (const key of tagKeys(address, tag)) tx.put(key, NOTHING);
 }
 
-const keysOf = (address: BlobAddress, [name, value]: Tags[number]): Key[] =>
+/** The two rows of one tag of a blob. */
+export const tagKeys = (address: BlobAddress, [name, value]: Tags[number]): Key[] =>
   [WHOLE_ACCOUNT, address.containerId].map((scope) =>
     Buffer.concat([
       tagPrefix(address.account, scope, name),

@@ -81,11 +81,11 @@ export class BlockLists {
   }
 
   /** It still holds the extents that no other list took over, and that are not dealt with yet. */
-  #awaited({ id, keeping, mayShare = false, done = 0 }: AwaitedLayout): void {
+  #awaited({ id, keeping, mayShare, done = 0 }: AwaitedLayout): void {
     if (keeping !== null) this.#needed(keeping);
     const going = [...this.#needed(id)].filter((extentId) => !this.has(keeping, extentId));
     for (const extentId of going.slice(done)) {
-      this.#holders.add(extentId, { isShared: mayShare });
+      this.#holders.add(extentId, { isShared: mayShare === true });
       this.#extents.discard(extentId);
     }
   }

@@ -25,6 +25,7 @@ import { StorageError } from '../storage-error.ts';
 import { checkPages } from './check-pages.ts';
 import { copyPages } from './copy-pages.ts';
 import { pageRanges, pageRangesDiff } from './list-pages.ts';
+import type { PageHold } from './page-holds.ts';
 import { createPages, dropPages } from './page-map.ts';
 import type { PageSettings } from './page-settings.ts';
 
@@ -169,6 +170,7 @@ class Simulation {
       ['sweep', () => this.#sweep(), null],
       ['sweep', () => this.#sweep(), null],
       ['begin copy', () => this.#beginCopy(any), any],
+      ['copy at once', () => this.#copyAtOnce(any), any],
       ['go on copying', () => this.#goOnCopying(), '(copies)'],
       ['go on copying', () => this.#goOnCopying(), '(copies)'],
       ['create', () => this.#create(), null],
@@ -314,15 +316,22 @@ class Simulation {
   }
 
   async #beginCopy(name: string): Promise<void> {
-    const map = this.#model.get(name);
-    if (map === undefined || this.#copies.length > 2 || this.#model.size > 10) return;
-    const expected = map.states.at(-1) as ModelState;
+    if (this.#copies.length > 2 || this.#model.size > 10) return;
+    const expected = this.#stateOf(name);
     const { hold } = await this.#store.open(name, { always: true });
-    if (hold === null) return;
+    const { content: source, release } = hold as PageHold;
     const to = await transact(this.#store.engine, async (tx) => createPages(tx, this.#store.ids));
-    const source = hold.content;
     const steps = this.#stepsOf({ source, to, expected, doneBytes: 0 });
-    this.#copies.push({ steps, source, release: () => hold.release(), to, expected, doneBytes: 0 });
+    this.#copies.push({ steps, source, release, to, expected, doneBytes: 0 });
+  }
+
+  async #copyAtOnce(name: string): Promise<void> {
+    const count = this.#copies.length;
+    await this.#beginCopy(name);
+    const [copy] = this.#copies.splice(count, 1);
+    if (copy === undefined) return;
+    while ((await copy.steps.next()).done !== true);
+    await this.#endCopy(copy);
   }
 
   #stepsOf({ source, to, expected, doneBytes }: Omit<Copy, 'steps' | 'release'>): AsyncGenerator<number> {

@@ -141,11 +141,9 @@ async function planPieces(
   return { pieces, endBytes: endOf(range) };
 }
 
-/** An extent that spans chunks is read in one go. */
+/** An extent that spans chunks is read in one go: it lies in the blob as it is, so its pieces go on in both. */
 const goesOn = (last: PagePiece, next: PagePiece): boolean =>
-  next.extent.id === last.extent.id &&
-  next.offsetBytes === endOf(last) &&
-  next.extentOffsetBytes === last.extentOffsetBytes + last.lengthBytes;
+  next.extent.id === last.extent.id && next.offsetBytes === endOf(last);
 
 async function* streamPlan(plan: PagePlan, readPiece: ReadPiece): AsyncGenerator<Uint8Array> {
   let at = plan.startBytes;

@@ -160,6 +160,8 @@ export function expiryKey(dueMs: number, stagingId: Id): Key {
   return key;
 }
 
+export const dueMsOf = (key: Key): number => Buffer.from(key).readUIntBE(1, DUE_BYTES);
+
 /** Everything due at this time or before. */
 export const expiryRange = (nowMs: number): KeyRange => ({
   from: Buffer.from('E'),
