@@ -36,6 +36,12 @@ const textOf = (found: readonly PagePiece[]): string =>
     })
     .join(' ');
 
+const changes = (found: Iterable<ChangedRange>): string =>
+  [...found].map((one) => `${one.kind} ${one.offsetBytes}-${one.offsetBytes + one.lengthBytes}`).join(', ');
+
+const partsText = (parts: readonly { chunk: number; offsetBytes: number; lengthBytes: number }[]): string =>
+  parts.map(({ chunk, offsetBytes, lengthBytes }) => `${chunk}:${offsetBytes}-${offsetBytes + lengthBytes}`).join(' ');
+
 describe('a write', () => {
   for (const [before, written, after] of [
     ['', 'b0-4', 'b0-4'],
@@ -82,9 +88,6 @@ describe('a clear', () => {
 });
 
 describe('what changed', () => {
-  const changes = (found: Iterable<ChangedRange>): string =>
-    [...found].map((one) => `${one.kind} ${one.offsetBytes}-${one.offsetBytes + one.lengthBytes}`).join(', ');
-
   for (const [before, after, expected] of [
     ['', '', ''],
     ['a0-4', 'a0-4', ''],
@@ -105,11 +108,6 @@ describe('what changed', () => {
 });
 
 describe('a span in chunks of 4 bytes', () => {
-  const partsText = (parts: readonly { chunk: number; offsetBytes: number; lengthBytes: number }[]): string =>
-    parts
-      .map(({ chunk, offsetBytes, lengthBytes }) => `${chunk}:${offsetBytes}-${offsetBytes + lengthBytes}`)
-      .join(' ');
-
   for (const [from, to, edges, inner] of [
     [0, 0, '', ''],
     [5, 5, '', ''],

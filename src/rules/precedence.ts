@@ -21,6 +21,7 @@ import { type CopyState, isPending } from './copy.ts';
 import { type BlobEncryption, refuseKey } from './encryption.ts';
 import type { ErrorCode } from './error-code.ts';
 import { type Immutability, refuseChange } from './immutability.ts';
+import { hidesContent } from './incremental-copy.ts';
 import {
   afterWrite,
   type Lease,
@@ -57,6 +58,8 @@ export type BlobState = Target & {
   readonly lease: Lease;
   /** False where blocks were staged and none committed: no blob to most operations, and yet it can be leased. */
   readonly committed: boolean;
+  /** A snapshot or an earlier version of the blob. */
+  readonly isPast?: true;
   readonly tags?: Tags | undefined;
   readonly copy?: CopyState | undefined;
   readonly immutability?: Immutability | undefined;
@@ -91,9 +94,9 @@ export type BlobWrite = TypedRequest & {
 
 /**
  * What an operation does to a blob that is there: changes it in place (the default); puts another in its place, while the
- * state before is kept or not; makes ready for that; or only notes something about it.
+ * state before is kept or not; makes ready for that; only notes something about it; or goes on with incremental copies.
  */
-export type Effect = 'changes' | 'replaces' | 'replacesKept' | 'stages' | 'notes';
+export type Effect = 'changes' | 'replaces' | 'replacesKept' | 'stages' | 'notes' | 'follows';
 
 export type BlobRead = TypedRequest & {
   /** Get Blob and its kin: the bytes must be at hand. */
@@ -147,7 +150,7 @@ export function refuseBlobReadOperation(read: BlobRead): Refusal | null {
     refuseRead(read.conditions, conditionTarget(read), read) ??
     refuseTags(read.conditions, read.blob?.tags ?? []) ??
     refuseLease(read, refuseBlobRead) ??
-    (read.needsContent === true ? refused(refuseArchived(read)) : null) ??
+    (read.needsContent === true ? refused(refuseHidden(read) ?? refuseArchived(read)) : null) ??
     refuseOtherKey(read)
   );
 }
@@ -251,12 +254,15 @@ function refuseConditionsOfWrite(request: BlobRequest, options: { creates: boole
   );
 }
 
+/** What may be done to a blob that takes incremental copies: it is not even overwritten, only deleted. */
+const ON_INCREMENTAL_COPIES: ReadonlySet<Effect | 'deletes'> = new Set(['follows', 'notes', 'deletes'] as const);
+
 /** What the blob's state forbids, whoever asks. */
 function refuseState(request: BlobRequest, effect: Effect | 'deletes'): Refusal | null {
   const { blob, nowMs } = request;
   if (blob === null) return null;
   if (isPending(blob.copy)) return refused('PendingCopyOperation');
-  if (blob.copy?.incremental === true && (effect === 'changes' || effect === 'stages')) {
+  if (blob.copy?.incremental === true && !ON_INCREMENTAL_COPIES.has(effect)) {
     return refused('OperationNotAllowedOnIncrementalCopyBlob');
   }
   const archived = effect === 'notes' || effect === 'deletes' ? null : refuseArchived(request);
@@ -267,6 +273,11 @@ function refuseState(request: BlobRequest, effect: Effect | 'deletes'): Refusal 
 function refuseOtherKey({ blob, keySha256 }: TypedRequest): Refusal | null {
   if (blob === null || keySha256 === undefined) return null;
   return refused(refuseKey(blob.encryption, keySha256));
+}
+
+function refuseHidden({ blob }: BlobRequest): ErrorCode | null {
+  const isHidden = blob !== null && hidesContent(blob.copy, { isPast: blob.isPast === true });
+  return isHidden ? 'OperationNotAllowedOnIncrementalCopyBlob' : null;
 }
 
 function refuseArchived({ blob, nowMs }: BlobRequest): ErrorCode | null {

@@ -87,6 +87,8 @@ export const SINCE_IF_MATCH_ANY_NEEDS_COMMITTED = '2017-04-17';
 export const SINCE_BREAK_BY_DELETE_PERMISSION = '2017-07-29';
 /** Get Page Ranges takes a marker and a maximum. */
 export const SINCE_PAGE_LISTS_IN_PARTS = '2021-06-08';
+/** While a blob is leased, Set Blob Tags needs the lease. */
+export const SINCE_TAGS_NEED_LEASE = '2020-04-08';
 /** Get and Set Blob Tags take conditions, in headers of their own. */
 export const SINCE_CONDITIONS_ON_TAGS = '2026-02-06';
 /** The tier that moves a blob between the others by itself. */

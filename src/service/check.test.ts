@@ -1,17 +1,44 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Hooks, hookContent } from '../../test/harness/hooked-store.ts';
-import { blockIdOf, TestStore } from '../../test/harness/store.ts';
+import { Hooks, hookContent, hookEngine } from '../../test/harness/hooked-store.ts';
+import { ACCOUNT, blobRequest, blockIdOf, TestStore, type TestStoreParts } from '../../test/harness/store.ts';
+import { retainBlobs, TypedBlob } from '../../test/harness/typed-blobs.ts';
 import { openMemoryContent } from '../content/memory/memory-content.ts';
-import type { Entry } from '../engine/engine.ts';
+import type { Engine, Entry } from '../engine/engine.ts';
+import { openMemoryEngine } from '../engine/memory/memory-engine.ts';
+import type { BlockListEntry } from '../rules/block-list.ts';
+import { setBlobExpiry } from './blob/set-blob-expiry.ts';
+import { setBlobMetadata } from './blob/set-blob-metadata.ts';
 import { type CheckReport, checkStore } from './check.ts';
-import type { BlobRecord } from './records/blob-record.ts';
+import type { CopyJob } from './copy/copy-job.ts';
+import type { ReferencesRecord } from './extents/references.ts';
+import type { AppendedContent, BlobRecord, PagesContent, StagingRecord } from './records/blob-record.ts';
 import { decodeJson, encodeJson } from './records/codec.ts';
-import { encodeInline, type PlacedRecord } from './records/extent-record.ts';
-import { blobKeys, extentKey, garbageKey, idOf, layoutKey, parseBlobKey, stagedBlockKey } from './records/keys.ts';
+import type { ContainerRecord } from './records/container-record.ts';
+import { type ExtentRef, encodeInline, type PlacedRecord } from './records/extent-record.ts';
+import type { GarbageRecord } from './records/garbage-record.ts';
+import {
+  appendedBlockKey,
+  appendedBlockStartOf,
+  type BlobKeyKind,
+  blobKeys,
+  copyJobKey,
+  extentKey,
+  garbageKey,
+  idOf,
+  layoutKey,
+  parseBlobKey,
+  pastKey,
+  referencesKey,
+  stagedBlockKey,
+} from './records/keys.ts';
 import { decodeLayout, encodeLayout } from './records/layout.ts';
+import { decodeChunk, encodeChunk } from './records/page-chunk.ts';
+import { chunkKey, epochKey } from './records/page-keys.ts';
+import { DEFAULT_SETTINGS } from './storage.ts';
 
 const KIB = 1024;
+const CHUNK_BYTES = 256 * KIB;
 const large = Buffer.alloc(20 * KIB, 'large');
 const small = Buffer.alloc(10, 'small');
 const UNUSED_ID = '0123456789abcdef01234567';
@@ -37,8 +64,71 @@ async function healthyStore(): Promise<TestStore> {
   return store;
 }
 
-const check = ({ engine, content }: TestStore, { afterCrash = false } = {}): Promise<CheckReport> =>
-  checkStore({ engine, content, afterCrash });
+const committed = (number: number): BlockListEntry => ({ kind: 'committed', id: blockIdOf(number) });
+const latest = (number: number): BlockListEntry => ({ kind: 'latest', id: blockIdOf(number) });
+
+/** What one name has beside the blob: content that several hold, in each way in which it can be held. */
+async function fillShared(store: TestStore): Promise<void> {
+  await store.createContainer('box');
+  await store.put('box', 'whole', large);
+  await new TypedBlob(store, 'box', 'whole').snapshot();
+  for (const number of [1, 2, 3]) await store.putBlock('box', 'blocks', blockIdOf(number), large);
+  await store.putBlockList('box', 'blocks', [latest(1), latest(2), latest(3)]);
+  await new TypedBlob(store, 'box', 'blocks').snapshot();
+  await store.putBlockList('box', 'blocks', [committed(1), committed(2)]);
+  const log = new TypedBlob(store, 'box', 'log');
+  await log.createAppend();
+  for (const bytes of [small, large, small]) await log.append(bytes);
+  await log.snapshot();
+  for (const bytes of [large, small]) await log.append(bytes);
+  const disk = new TypedBlob(store, 'box', 'disk');
+  await disk.createPages(4 * CHUNK_BYTES);
+  await disk.putPages(0, Buffer.alloc(4 * KIB, 'a'));
+  await disk.putPages(CHUNK_BYTES - 512, Buffer.alloc(20 * KIB, 'b'));
+  await disk.snapshot();
+  await disk.putPages(512, Buffer.alloc(512, 'c'));
+  const tagged = new TypedBlob(store, 'box', 'tagged');
+  await store.put('box', 'tagged', small);
+  await tagged.setTags([
+    ['colour', 'blue'],
+    ['size', '3'],
+  ]);
+}
+
+/** And what time will clear away: deleted states, a deleted container, a blob that ends by itself; and versions. */
+async function fillPast(store: TestStore, settings: { keepsVersions: boolean }): Promise<void> {
+  await retainBlobs(store, 7);
+  await store.put('box', 'whole', small);
+  await store.put('box', 'deleted', large);
+  await store.delete('box', 'deleted');
+  await retainBlobs(store, null);
+  await store.put('box', 'ending', small);
+  await setBlobExpiry(store.storage, { ...blobRequest('box', 'ending'), option: 'RelativeToNow', time: '60000' });
+  await store.putBlock('box', 'staged', blockIdOf(1), large);
+  settings.keepsVersions = true;
+  await store.put('box', 'versions', small);
+  await store.put('box', 'versions', large);
+  await setBlobMetadata(store.storage, { ...blobRequest('box', 'versions'), metadata: [['turn', '3']] });
+  settings.keepsVersions = false;
+  await store.createContainer('restorable');
+  await store.put('restorable', 'large', large);
+  await new TypedBlob(store, 'restorable', 'large').snapshot();
+  await store.deleteContainer('restorable');
+}
+
+/** A store with all of it, swept. */
+async function sharedStore(): Promise<TestStore> {
+  const settings = { ...DEFAULT_SETTINGS, keepsVersions: false, containerRetentionDays: 7 };
+  const store = await TestStore.open({ settings: () => settings });
+  await fillShared(store);
+  await fillPast(store, settings);
+  await store.sweep();
+  await store.close();
+  return store;
+}
+
+const check = (store: Pick<TestStore, 'engine' | 'content'>, { afterCrash = false } = {}): Promise<CheckReport> =>
+  checkStore({ engine: store.engine, content: store.content, afterCrash });
 
 const put = (store: TestStore, key: Uint8Array, value: Uint8Array) =>
   store.engine.commit({ checks: [], puts: [{ key, value }], deletes: [] });
@@ -47,18 +137,45 @@ const remove = (store: TestStore, key: Uint8Array) => store.engine.commit({ chec
 const inTable = async (store: TestStore, letter: string): Promise<Entry[]> =>
   (await store.entries()).filter(({ key }) => key[0] === letter.charCodeAt(0));
 
-async function blobEntry(store: TestStore, name: string): Promise<Entry & { blob: BlobRecord }> {
+type FoundBlob = Entry & { readonly blob: BlobRecord };
+
+async function blobEntry(store: TestStore, name: string, kind: BlobKeyKind = 'blob'): Promise<FoundBlob> {
   const entries = await inTable(store, 'B');
-  const entry = entries.find(
-    ({ key }) => parseBlobKey(key).name === name && parseBlobKey(key).kind === 'blob',
-  ) as Entry;
+  const entry = entries.find(({ key }) => parseBlobKey(key).name === name && parseBlobKey(key).kind === kind) as Entry;
   return { ...entry, blob: decodeJson<BlobRecord>(entry.value) };
 }
 
-/** The id under which the blob's bytes, or its block list, stand. */
-async function contentId(store: TestStore, name: string): Promise<string> {
-  return ((await blobEntry(store, name)).blob.content as { id: string }).id;
+async function changeBlob(
+  store: TestStore,
+  { key, blob }: FoundBlob,
+  change: { readonly [Field in keyof BlobRecord]?: BlobRecord[Field] | undefined },
+): Promise<void> {
+  await put(store, key, encodeJson({ ...blob, ...change }));
 }
+
+/** The id under which the blob's bytes, or its block list, stand. */
+async function contentId(store: TestStore, name: string, kind: BlobKeyKind = 'blob'): Promise<string> {
+  return ((await blobEntry(store, name, kind)).blob.content as { id: string }).id;
+}
+
+const appendedIn = async (store: TestStore, kind: BlobKeyKind = 'blob'): Promise<AppendedContent> =>
+  (await blobEntry(store, 'log', kind)).blob.content as AppendedContent;
+
+const pagesIn = async (store: TestStore, kind: BlobKeyKind = 'blob'): Promise<PagesContent> =>
+  (await blobEntry(store, 'disk', kind)).blob.content as PagesContent;
+
+const firstIn = async (store: TestStore, letter: string): Promise<Entry> => (await inTable(store, letter))[0] as Entry;
+
+const discard = (store: TestStore, garbage: GarbageRecord) => put(store, garbageKey(UNUSED_ID), encodeJson(garbage));
+
+/** The row that says when this record is over. */
+async function dueRow(store: TestStore, of: (row: Record<string, string>) => boolean): Promise<Uint8Array> {
+  const rows = await inTable(store, 'E');
+  return (rows.find(({ value }) => of(decodeJson(value))) as Entry).key;
+}
+
+const dueOf = (store: TestStore, key: Uint8Array) =>
+  dueRow(store, ({ blobKey, containerKey }) => (blobKey ?? containerKey) === Buffer.from(key).toString('base64'));
 
 describe('a healthy store', () => {
   test('is clean, and its counts are told', async () => {
@@ -67,6 +184,7 @@ describe('a healthy store', () => {
     assert.deepEqual(counts, {
       containers: 1,
       blobs: 4,
+      pastBlobs: 0,
       stagedBlocks: 2,
       extents: 6,
       contentBytes: 3 * large.length + 3 * small.length,
@@ -94,6 +212,15 @@ describe('a healthy store', () => {
     assert.equal(report.blobs, 5);
   });
 
+  test('is clean where several hold the same content, and what stands beside the blobs is counted', async () => {
+    const { findings, containers, blobs, pastBlobs, stagedBlocks, awaitingSweep } = await check(await sharedStore());
+    assert.deepEqual(findings, []);
+    assert.deepEqual(
+      { containers, blobs, pastBlobs, stagedBlocks, awaitingSweep },
+      { containers: 2, blobs: 8, pastBlobs: 9, stagedBlocks: 1, awaitingSweep: 0 },
+    );
+  });
+
   test('is clean when it is empty', async () => {
     const store = await TestStore.open();
     await store.close();
@@ -112,8 +239,117 @@ describe('a healthy store', () => {
   });
 });
 
+/** Leaves garbage of every kind, on an engine and a content store that nobody sweeps meanwhile. */
+async function leaveGarbage(parts: Pick<TestStoreParts, 'engine' | 'content'>): Promise<void> {
+  const settings = { ...DEFAULT_SETTINGS, keepsVersions: false };
+  const store = await TestStore.open({ ...parts, settings: () => settings });
+  await store.sweeper.close();
+  await fillShared(store);
+  // What a list took over, beside what it did not, while the old list lives on in a snapshot, and while it does not.
+  await store.putBlock('box', 'blocks', blockIdOf(4), large);
+  await store.putBlockList('box', 'blocks', [committed(1), latest(4)]);
+  await store.putBlockList('box', 'blocks', [committed(4)]);
+  await new TypedBlob(store, 'box', 'blocks').delete({ deleteSnapshots: 'only' });
+  await store.put('box', 'blocks', small);
+  await store.putBlock('box', 'plain', blockIdOf(1), large);
+  await store.putBlockList('box', 'plain', [latest(1)]);
+  await store.putBlock('box', 'plain', blockIdOf(2), large);
+  await store.putBlockList('box', 'plain', [committed(1), latest(2)]);
+  await store.putBlockList('box', 'plain', [committed(2)]);
+  await store.put('box', 'large', large);
+  await store.put('box', 'large', small);
+  // Lists so long that they are counted, and let go of, in several steps.
+  const numbers = Array.from({ length: 300 }, (_, index) => index);
+  for (const number of numbers) await store.putBlock('box', 'long', blockIdOf(number), small);
+  await store.putBlockList('box', 'long', numbers.map(latest));
+  await new TypedBlob(store, 'box', 'long').snapshot();
+  await store.putBlockList('box', 'long', numbers.slice(1).map(committed));
+  await new TypedBlob(store, 'box', 'long').snapshot();
+  await store.putBlockList('box', 'long', numbers.slice(2).map(committed));
+  await new TypedBlob(store, 'box', 'long').delete({ deleteSnapshots: 'only' });
+  // A list of appended blocks of which a snapshot holds a part, and one that nobody holds.
+  await new TypedBlob(store, 'box', 'log').delete({ deleteSnapshots: 'include' });
+  const log = new TypedBlob(store, 'box', 'log');
+  await log.createAppend();
+  for (const bytes of [small, large, large]) await log.append(bytes);
+  // Pages that snapshots saw, and a range too wide to be cleared at once.
+  const disk = new TypedBlob(store, 'box', 'disk');
+  await disk.delete({ deleteSnapshots: 'only' });
+  await disk.createPages(80 * CHUNK_BYTES);
+  for (let chunk = 0; chunk < 80; chunk++) await disk.putPages(chunk * CHUNK_BYTES, Buffer.alloc(512, chunk));
+  await disk.putPages(0, large);
+  await disk.snapshot();
+  await disk.clearPages(0, 80 * CHUNK_BYTES);
+  await disk.putPages(CHUNK_BYTES, large);
+  await disk.delete({ deleteSnapshots: 'only' });
+  await fillPast(store, settings);
+  await store.createContainer('gone');
+  await store.put('gone', 'large', large);
+  await new TypedBlob(store, 'gone', 'large').setTags([['colour', 'red']]);
+  await new TypedBlob(store, 'gone', 'large').snapshot();
+  await store.putBlock('gone', 'staged', blockIdOf(1), large);
+  await store.deleteContainer('gone');
+  await store.close();
+}
+
+describe('a store stopped at any moment is clean', () => {
+  test('before anything is swept, whatever kind of garbage there is', async () => {
+    const parts = { engine: openMemoryEngine(), content: openMemoryContent() };
+    await leaveGarbage(parts);
+    const rows = await everything(parts.engine);
+    const garbage = rows.filter(({ key }) => key[0] === 'G'.charCodeAt(0));
+    const kinds = new Set(garbage.map(({ value }) => decodeJson<GarbageRecord>(value).kind));
+    assert.deepEqual([...kinds].toSorted(), [
+      'container',
+      'cut',
+      'epoch',
+      'extent',
+      'layout',
+      'list',
+      'share',
+      'staging',
+    ]);
+    const { findings, awaitingSweep } = await check(parts);
+    assert.deepEqual(findings, []);
+    assert.equal(awaitingSweep, garbage.length);
+  });
+
+  test('after every commit and every extent given back while all of it is swept', async () => {
+    const parts = { engine: openMemoryEngine(), content: openMemoryContent() };
+    await leaveGarbage(parts);
+    const hooks = new Hooks();
+    let stopCount = 0;
+    const wrong: string[] = [];
+    hooks.before = async ({ what }) => {
+      if (what !== 'committed' && what !== 'freed') return;
+      stopCount++;
+      const { findings } = await check(parts, { afterCrash: true });
+      wrong.push(...findings.map((finding) => `${stopCount}: ${finding}`));
+    };
+    const store = await TestStore.open({
+      engine: hookEngine(parts.engine, hooks),
+      content: hookContent(parts.content, hooks),
+    });
+    await store.sweep();
+    await store.close();
+    assert.deepEqual(wrong, []);
+    assert.ok(stopCount > 50, `stopped ${stopCount} times`);
+    assert.deepEqual(store.errors, []);
+    assert.deepEqual((await check(parts)).findings, []);
+    assert.deepEqual(await store.garbage(), []);
+  });
+});
+
+async function everything(engine: Engine): Promise<Entry[]> {
+  const snapshot = engine.snapshot();
+  const all = { from: Buffer.from([0]), to: Buffer.from([0xff]) };
+  return snapshot.range(all, { limit: 1_000_000 }).finally(() => snapshot.close());
+}
+
+type Fault = readonly [what: string, plant: (store: TestStore) => Promise<unknown>, finding: RegExp];
+
 describe('a fault is found', () => {
-  const rows: readonly (readonly [what: string, plant: (store: TestStore) => Promise<unknown>, finding: RegExp])[] = [
+  const rows: readonly Fault[] = [
     [
       'the row of a large blob’s extent is missing',
       async (store) => remove(store, extentKey({ id: await contentId(store, 'large'), inline: false })),
@@ -247,7 +483,7 @@ describe('a fault is found', () => {
     });
   }
 
-  for (const table of ['P', 'G', 'C', 'L', 'B', 'K', 'I', 'X', 'E']) {
+  for (const table of ['A', 'B', 'C', 'D', 'E', 'G', 'I', 'J', 'K', 'L', 'P', 'R', 'X']) {
     test(`when a record of table ${table} cannot be read`, async () => {
       const store = await healthyStore();
       const [entry] = await inTable(store, table);
@@ -258,6 +494,443 @@ describe('a fault is found', () => {
         findings.some((text) => text.startsWith(`record ${table} `) && /cannot be read/.test(text)),
         findings.join('\n'),
       );
+    });
+  }
+});
+
+describe('a fault in what several hold, or what stands beside the blob, is found', () => {
+  const counts: readonly Fault[] = [
+    [
+      'nobody counts the holders of an extent',
+      async (store) => remove(store, referencesKey(await contentId(store, 'whole', 'snapshot'))),
+      /^\w+ has 2 holders, and one is counted/,
+    ],
+    [
+      'nobody counts the holders of a list of appended blocks',
+      async (store) => remove(store, referencesKey((await appendedIn(store)).lists[0]?.id as string)),
+      /^\w+ has 2 holders, and one is counted/,
+    ],
+    [
+      'nobody counts the block lists that have an extent in common',
+      async (store) => {
+        const { extent } = decodeLayout((await firstIn(store, 'L')).value)[0] as { extent: ExtentRef };
+        await remove(store, referencesKey(extent.id));
+      },
+      /^\w+ has 2 holders, and one is counted/,
+    ],
+    [
+      'nobody counts the chunks that have an extent in common',
+      async (store) => remove(store, referencesKey(await sharedByChunks(store))),
+      /^\w+ has 2 holders, and one is counted/,
+    ],
+    [
+      'more holders are counted than there are',
+      async (store) => {
+        const { key, value } = await firstIn(store, 'R');
+        await put(store, key, encodeJson({ count: decodeJson<ReferencesRecord>(value).count + 1 }));
+      },
+      /^\w+ has 2 holders, and 3 are counted/,
+    ],
+    [
+      'the holders of what is not there are counted',
+      (store) => put(store, referencesKey(UNUSED_ID), encodeJson({ count: 2 })),
+      /^0123456789abcdef01234567 has 0 holders, and 2 are counted/,
+    ],
+    [
+      'a blob takes itself for the only holder of its content',
+      async (store) => changeBlob(store, await blobEntry(store, 'whole', 'snapshot'), { isShared: undefined }),
+      /^\w+ has 2 holders, and one takes itself for the only one/,
+    ],
+    [
+      'a blob takes itself for the only one with its blocks',
+      async (store) => changeBlob(store, await blobEntry(store, 'blocks'), { isShared: undefined }),
+      /^\w+ has 2 holders, and one takes itself for the only one/,
+    ],
+    [
+      'two blobs hold one block list, and nobody knows',
+      async (store) => {
+        const { blob } = await blobEntry(store, 'blocks');
+        await changeBlob(store, await blobEntry(store, 'tagged'), {
+          content: blob.content,
+          lengthBytes: blob.lengthBytes,
+        });
+      },
+      /^\w+ has 2 holders, and one is counted/,
+    ],
+  ];
+
+  const lists: readonly Fault[] = [
+    [
+      'a block is missing in the middle of a list',
+      async (store) => remove(store, (await blocksOf(store))[1] as Uint8Array),
+      /^list \w+ has a block at 20490, and should have one at 10/,
+    ],
+    [
+      'the last block of a list is missing',
+      async (store) => remove(store, (await blocksOf(store)).at(-1) as Uint8Array),
+      /^list \w+ has no block that ends at \d+/,
+    ],
+    [
+      'all blocks of a list are missing',
+      async (store) => {
+        for (const key of await blocksOf(store)) await remove(store, key);
+      },
+      /^list \w+ has no block that ends at \d+/,
+    ],
+    [
+      'a list has a block behind its end',
+      async (store) => {
+        const { key, value } = await firstIn(store, 'A');
+        const { lengthBytes } = (await blobEntry(store, 'log')).blob;
+        await put(store, appendedBlockKey(idOf(key), lengthBytes), value);
+      },
+      /^list \w+ has blocks up to \d+, its blob only to \d+/,
+    ],
+    [
+      'a block belongs to no list',
+      async (store) => put(store, appendedBlockKey(UNUSED_ID, 0), (await firstIn(store, 'A')).value),
+      /^a block of list 0123456789abcdef01234567 belongs to no blob/,
+    ],
+    [
+      'two blobs append to one list',
+      async (store) => {
+        const content = { ...(await appendedIn(store, 'snapshot')), isBorrowed: undefined };
+        await changeBlob(store, await blobEntry(store, 'log', 'snapshot'), {
+          content: content as AppendedContent & { isBorrowed: never },
+        });
+      },
+      /^two blobs append to list \w+/,
+    ],
+    [
+      'an append blob miscounts its blocks',
+      async (store) => {
+        const content = { ...(await appendedIn(store)), blockCount: 7 };
+        await changeBlob(store, await blobEntry(store, 'log'), { content });
+      },
+      /^blob log says that it has 7 blocks, and has 5/,
+    ],
+    [
+      'an append blob has another length than its blocks',
+      async (store) => changeBlob(store, await blobEntry(store, 'log'), { lengthBytes: 7 }),
+      /^blob log has 7 bytes, its blocks \d+/,
+    ],
+  ];
+
+  const pages: readonly Fault[] = [
+    [
+      'a chunk of pages is missing',
+      async (store) => remove(store, (await inTable(store, 'M')).at(-1)?.key as Uint8Array),
+      /^\w+ has 1 holders, and 2 are counted/,
+    ],
+    [
+      'an earlier state of a chunk is missing',
+      async (store) => remove(store, (await firstIn(store, 'H')).key),
+      /^the index names an earlier state of chunk \d+ of map \w+ that is not there/,
+    ],
+    [
+      'an earlier state of a chunk is not in the index',
+      async (store) => remove(store, (await firstIn(store, 'N')).key),
+      /^an earlier state of chunk \d+ of map \w+ is not in the index/,
+    ],
+    [
+      'the epoch that a snapshot holds is not noted',
+      async (store) => {
+        const { id, epoch } = await pagesIn(store, 'snapshot');
+        await remove(store, epochKey(id, epoch));
+      },
+      /^a record holds epoch \d+ of map \w+, which is not noted/,
+    ],
+    [
+      'an epoch is noted that no record holds',
+      async (store) => put(store, epochKey((await pagesIn(store)).id, 99), Buffer.alloc(0)),
+      /^epoch 99 of map \w+ is held by no record/,
+    ],
+    [
+      'two records hold one epoch',
+      async (store) => {
+        const content = await pagesIn(store);
+        await changeBlob(store, await blobEntry(store, 'disk', 'snapshot'), { content });
+      },
+      /^epoch \d+ of map \w+ is held twice/,
+    ],
+    [
+      'a chunk cannot be read',
+      async (store) => put(store, (await firstIn(store, 'M')).key, Buffer.from([0xee, 1])),
+      /^chunk \d+ of map \w+ cannot be read/,
+    ],
+  ];
+
+  const tags: readonly Fault[] = [
+    [
+      'the index of tags lacks a row',
+      async (store) => remove(store, (await firstIn(store, 'T')).key),
+      /^blob tagged has the tag colour, the index has not/,
+    ],
+    [
+      'the index of tags has a row of a tag that the blob lacks',
+      async (store) => changeBlob(store, await blobEntry(store, 'tagged'), { tags: [['colour', 'blue']] }),
+      /^the index has the tag size of blob tagged, which has it not/,
+    ],
+    [
+      'the index of tags has a row of a blob that is not there',
+      async (store) => remove(store, (await blobEntry(store, 'tagged')).key),
+      /^the index has the tag colour of blob tagged, which has it not/,
+    ],
+    [
+      'a row of the index of tags stands in another container',
+      async (store) => {
+        const key = Buffer.from((await firstIn(store, 'T')).key);
+        key.write(UNUSED_ID, `T${ACCOUNT}\0`.length, 'hex');
+        await put(store, key, Buffer.alloc(0));
+      },
+      /^the index has the tag colour of blob tagged, which has it not/,
+    ],
+  ];
+
+  const past: readonly Fault[] = [
+    [
+      'a snapshot stands in no container',
+      async (store) => {
+        const { blob } = await blobEntry(store, 'ending');
+        const key = pastKey(
+          { account: ACCOUNT, containerId: UNUSED_ID, name: 'lost' },
+          'snapshot',
+          '2030-01-01T00:00:00.0000000Z',
+        );
+        await put(store, key, encodeJson({ ...blob, content: { kind: 'empty' }, lengthBytes: 0 }));
+      },
+      /^blob lost stands in no container/,
+    ],
+    [
+      'the content of a snapshot is missing',
+      async (store) => remove(store, extentKey({ id: await contentId(store, 'whole', 'snapshot'), inline: false })),
+      /^extent \w+ is named by a record and has none itself/,
+    ],
+    [
+      'the content of a blob in a deleted container is missing',
+      async (store) => {
+        const { blob } = await blobIn(store, await deletedContainerId(store));
+        await remove(store, extentKey({ id: (blob.content as { id: string }).id, inline: false }));
+      },
+      /^extent \w+ is named by a record and has none itself/,
+    ],
+    [
+      'a deleted container is missing, and its blobs are not',
+      async (store) => remove(store, (await firstIn(store, 'D')).key),
+      /^blob large stands in no container/,
+    ],
+    [
+      'a deleted container is not marked as such',
+      async (store) => {
+        const { key, value } = await firstIn(store, 'D');
+        await put(store, key, encodeJson({ ...decodeJson<ContainerRecord>(value), deleted: undefined }));
+      },
+      /^deleted container restorable is not deleted/,
+    ],
+    [
+      'a deleted container stands under another id',
+      async (store) => {
+        const { value } = await firstIn(store, 'D');
+        await put(store, Buffer.from(`D${ACCOUNT}\0other\0${UNUSED_ID}`), value);
+      },
+      /^deleted container other stands under the id of another/,
+    ],
+    [
+      'a deleted state is not marked as such',
+      async (store) => changeBlob(store, await blobEntry(store, 'deleted', 'deleted'), { deleted: undefined }),
+      /^a deleted state of deleted is not deleted/,
+    ],
+    [
+      'a blob is marked as deleted where it stands',
+      async (store) => {
+        const { blob } = await blobEntry(store, 'deleted', 'deleted');
+        await changeBlob(store, await blobEntry(store, 'whole'), { deleted: blob.deleted });
+      },
+      /^blob whole is deleted where it stands/,
+    ],
+    [
+      'a version has the id of another',
+      async (store) =>
+        changeBlob(store, await blobEntry(store, 'versions', 'version'), { versionId: '2030-01-01T00:00:00.0000000Z' }),
+      /^version \S+ of versions takes itself for 2030-01-01T00:00:00.0000000Z/,
+    ],
+    [
+      'the current version is older than one before it',
+      async (store) =>
+        changeBlob(store, await blobEntry(store, 'versions'), { versionId: '2000-01-01T00:00:00.0000000Z' }),
+      /^version \S+ of versions is not older than the current one/,
+    ],
+    [
+      'nobody will see that a deleted state is over',
+      async (store) => remove(store, await dueOf(store, (await blobEntry(store, 'deleted', 'deleted')).key)),
+      /^nobody will see that the time of deleted is over/,
+    ],
+    [
+      'nobody will see that a blob ends',
+      async (store) => remove(store, await dueOf(store, (await blobEntry(store, 'ending')).key)),
+      /^nobody will see that the time of ending is over/,
+    ],
+    [
+      'nobody will see that a deleted container is over',
+      async (store) => remove(store, await dueOf(store, (await firstIn(store, 'D')).key)),
+      /^nobody will see that the time of deleted container restorable is over/,
+    ],
+    [
+      'nobody will see that staged blocks expire',
+      async (store) => remove(store, await dueRow(store, ({ stagingId }) => stagingId !== undefined)),
+      /^nobody will see that the staged blocks of staged expire/,
+    ],
+    [
+      'a blob waits for a copy that nobody makes',
+      async (store) =>
+        changeBlob(store, await blobEntry(store, 'tagged'), {
+          copy: { id: 'a', source: '', status: 'pending', bytesCopied: 0, bytesTotal: 1 },
+        }),
+      /^blob tagged waits for a copy that nobody makes/,
+    ],
+  ];
+
+  const awaited: readonly Fault[] = [
+    [
+      'an extent that a blob names awaits the sweeper',
+      async (store) =>
+        discard(store, { kind: 'extent', extent: { id: await contentId(store, 'whole', 'snapshot'), inline: false } }),
+      /^extent \w+ is named by a record and awaits the sweeper/,
+    ],
+    [
+      'a block list that a blob has awaits the sweeper',
+      async (store) => discard(store, { kind: 'layout', id: await contentId(store, 'blocks'), keeping: null }),
+      /^block list \w+ belongs to a blob and awaits the sweeper/,
+    ],
+    [
+      'a block list that is missing awaits the sweeper',
+      (store) => discard(store, { kind: 'layout', id: UNUSED_ID, keeping: null }),
+      /^block list 0123456789abcdef01234567 is needed for sweeping and is missing/,
+    ],
+    [
+      'the block lists are missing that are to be compared',
+      (store) => discard(store, { kind: 'share', id: UNUSED_ID, with: UNUSED_ID, done: 0 }),
+      /^block list 0123456789abcdef01234567 is needed for sweeping and is missing/,
+    ],
+    [
+      'extents are to be counted that are counted already',
+      async (store) =>
+        discard(store, {
+          kind: 'share',
+          id: await contentId(store, 'blocks'),
+          with: await contentId(store, 'blocks', 'snapshot'),
+          done: 0,
+        }),
+      /^\w+ has 1 holders, and 2 are counted/,
+    ],
+    [
+      'a list that a blob appends to awaits the sweeper',
+      async (store) => discard(store, { kind: 'list', id: (await appendedIn(store)).lists[0]?.id as string }),
+      /^list \w+ belongs to a blob and awaits the sweeper/,
+    ],
+    [
+      'the blocks that are staged for a blob await the sweeper',
+      async (store) => {
+        const { value } = await blobEntry(store, 'staged', 'staging');
+        await discard(store, { kind: 'staging', id: decodeJson<StagingRecord>(value).id, keeping: null });
+      },
+      /^the staged blocks of staged await the sweeper/,
+    ],
+    [
+      'a container that is there awaits the sweeper',
+      async (store) => {
+        const { id } = decodeJson<ContainerRecord>((await firstIn(store, 'C')).value);
+        await discard(store, { kind: 'container', account: ACCOUNT, id });
+      },
+      /^container box is there and awaits the sweeper/,
+    ],
+  ];
+
+  for (const [what, plant, finding] of [...counts, ...lists, ...pages, ...tags, ...past, ...awaited]) {
+    test(`when ${what}`, async () => {
+      const store = await sharedStore();
+      await plant(store);
+      const { findings } = await check(store);
+      assert.ok(
+        findings.some((text) => finding.test(text)),
+        findings.join('\n'),
+      );
+    });
+  }
+
+  async function blocksOf(store: TestStore): Promise<Uint8Array[]> {
+    const keys = (await inTable(store, 'A')).map(({ key }) => key);
+    return keys.toSorted((a, b) => appendedBlockStartOf(a) - appendedBlockStartOf(b));
+  }
+
+  /** The extent that was written over the boundary of two chunks. */
+  async function sharedByChunks(store: TestStore): Promise<string> {
+    const counted = new Set((await inTable(store, 'R')).map(({ key }) => idOf(key)));
+    const rows = await inTable(store, 'M');
+    const named = rows.map(({ value }) => new Set(decodeChunk(value).pieces.map(({ extent }) => extent.id)));
+    return [...(named[0] as Set<string>)].find((id) => named[1]?.has(id) === true && counted.has(id)) as string;
+  }
+
+  async function deletedContainerId(store: TestStore): Promise<string> {
+    return decodeJson<ContainerRecord>((await firstIn(store, 'D')).value).id;
+  }
+
+  async function blobIn(store: TestStore, containerId: string): Promise<FoundBlob> {
+    const entries = await inTable(store, 'B');
+    const entry = entries.find(
+      ({ key }) => parseBlobKey(key).containerId === containerId && parseBlobKey(key).kind === 'blob',
+    ) as Entry;
+    return { ...entry, blob: decodeJson<BlobRecord>(entry.value) };
+  }
+});
+
+describe('what there is of a copy under way', () => {
+  const EXTENT: ExtentRef = { id: '89abcdef0123456789abcdef', inline: true };
+  const block = encodeJson({ extent: EXTENT, lengthBytes: small.length, stagedMs: 0 });
+  const source = { url: '', authorization: null, etag: null, lastModifiedMs: null, lengthBytes: 99, contentMd5: null };
+  const begun = { copyId: 'a', blobKey: '', startedMs: 0, source };
+  const fetched = { ...begun, kind: 'fetchBlob', partsId: UNUSED_ID, partBytes: 10, isSealed: false } as const;
+  const map: PagesContent = { kind: 'pages', id: UNUSED_ID, epoch: 1, cuts: [] };
+  const putExtent = (store: TestStore) => put(store, extentKey(EXTENT), encodeInline(small));
+
+  const rows: readonly (readonly [what: string, job: CopyJob, plant: (store: TestStore) => Promise<unknown>])[] = [
+    [
+      'parts of a block blob',
+      { ...fetched, type: 'BlockBlob' },
+      async (store) => {
+        await putExtent(store);
+        await put(store, stagedBlockKey(UNUSED_ID, '000000'), block);
+      },
+    ],
+    [
+      'parts of an append blob',
+      { ...fetched, type: 'AppendBlob' },
+      async (store) => {
+        await putExtent(store);
+        await put(store, appendedBlockKey(UNUSED_ID, 0), block);
+      },
+    ],
+    [
+      'pages',
+      { ...begun, kind: 'fetchPages', map, reachedBytes: 0 },
+      async (store) => {
+        await putExtent(store);
+        await put(store, epochKey(UNUSED_ID, 1), Buffer.alloc(0));
+        const piece = { extent: EXTENT, offsetBytes: 0, lengthBytes: 10, extentOffsetBytes: 0, isShared: false };
+        await put(store, chunkKey(UNUSED_ID, 0), encodeChunk({ since: 1, pieces: [piece] }));
+      },
+    ],
+  ];
+  for (const [what, job, plant] of rows) {
+    test(`is its job's: ${what}`, async () => {
+      const store = await healthyStore();
+      await plant(store);
+      assert.notDeepEqual((await check(store)).findings, [], 'without a job it is nobody’s');
+      await put(store, copyJobKey(UNUSED_ID), encodeJson(job));
+      const { key, blob } = await blobEntry(store, 'empty');
+      const copy = { id: 'a', source: '', status: 'pending', bytesCopied: 0, bytesTotal: 99 };
+      await put(store, key, encodeJson({ ...blob, copy }));
+      assert.deepEqual((await check(store)).findings, []);
     });
   }
 });

@@ -224,9 +224,10 @@ class Check {
     this.#pageHolders.set(id, epochs.add(epoch));
   }
 
-  /** What there is already of a copy under way is its job's. */
+  /** What there is already of a copy under way is its job's; of an incremental one, the blob's. */
   #copyJob(job: CopyJob): void {
     this.#pendingCopyIds.add(job.copyId);
+    if (job.kind === 'followSnapshot') return;
     if (job.kind !== 'fetchBlob') this.#holdPages(job.map);
     else if (job.type === 'AppendBlob') this.#lists.holdParts(job.partsId);
     else this.#liveStagings.add(job.partsId);

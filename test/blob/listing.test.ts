@@ -1,8 +1,8 @@
 /** List Blobs: order, prefixes, hierarchies, pages of every size, and what each entry tells. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import type { BlobItem, ContainerClient } from '@azure/storage-blob';
+import type { BlobItem, ContainerClient, ContainerListBlobsOptions } from '@azure/storage-blob';
 import { blobService, freshContainer } from '../harness/clients.ts';
 import { send } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
@@ -192,6 +192,208 @@ describe('a hierarchical list', () => {
       assert.deepEqual(seen.sort(), ['B', '[a/]', '[c/]', 'a', 'a-1', 'b', 'z', 'Ä', '🪨'].sort());
     });
   }
+});
+
+describe('an entry', () => {
+  /** Everything that can be asked for, of a blob by name. */
+  async function entry(
+    container: ContainerClient,
+    name: string,
+    options?: ContainerListBlobsOptions,
+  ): Promise<BlobItem> {
+    const everything = {
+      includeCopy: true,
+      includeDeleted: true,
+      includeDeletedWithVersions: true,
+      includeImmutabilityPolicy: true,
+      includeLegalHold: true,
+      includeMetadata: true,
+      includeSnapshots: true,
+      includeTags: true,
+      includeUncommitedBlobs: true,
+      includeVersions: true,
+    };
+    for await (const item of container.listBlobsFlat(options ?? everything)) if (item.name === name) return item;
+    return assert.fail(`${name} is not listed`);
+  }
+
+  test('tells tags, where they are asked for, and always how many there are', async () => {
+    const container = await freshContainer(service);
+    await container.getBlockBlobClient('blob').upload('x', 1, { tags: { b: '2', 'a b': 'c+d' } });
+    const asked = await entry(container, 'blob');
+    assert.deepEqual(asked.tags, { b: '2', 'a b': 'c+d' });
+    assert.equal(asked.properties.tagCount, 2);
+    const plain = await entry(container, 'blob', {});
+    assert.equal(plain.tags, undefined);
+    assert.equal(plain.properties.tagCount, 2);
+    await container.uploadBlockBlob('other', 'x', 1);
+    assert.equal((await entry(container, 'other')).properties.tagCount, undefined);
+  });
+
+  test('tells the last copy into the blob, where it is asked for', async () => {
+    const container = await freshContainer(service);
+    const source = container.getBlockBlobClient('source');
+    await source.upload('12345', 5);
+    const blob = container.getBlockBlobClient('blob');
+    await (await blob.beginCopyFromURL(source.url)).pollUntilDone();
+    const { properties } = await entry(container, 'blob');
+    const { copyId } = await blob.getProperties();
+    assert.equal(properties.copyId, copyId);
+    assert.equal(properties.copyStatus, 'success');
+    assert.equal(properties.copyProgress, '5/5');
+    assert.match(properties.copySource ?? '', /\/source/);
+    assert.ok(properties.copyCompletedOn instanceof Date);
+    assert.equal((await entry(container, 'blob', {})).properties.copyId, undefined);
+    assert.equal((await entry(container, 'source')).properties.copyId, undefined);
+  });
+
+  test('tells the tier, and where it is going', async () => {
+    const container = await freshContainer(service);
+    const blob = container.getBlockBlobClient('blob');
+    await blob.upload('x', 1);
+    const inferred = (await entry(container, 'blob')).properties;
+    assert.deepEqual([inferred.accessTier, inferred.accessTierInferred], ['Hot', true]);
+    assert.equal(inferred.accessTierChangedOn, undefined);
+    await blob.setAccessTier('Archive');
+    const archived = (await entry(container, 'blob')).properties;
+    assert.deepEqual([archived.accessTier, archived.accessTierInferred], ['Archive', undefined]);
+    assert.ok(archived.accessTierChangedOn instanceof Date);
+    await blob.setAccessTier('Cool', { rehydratePriority: 'High' });
+    const coming = (await entry(container, 'blob')).properties;
+    assert.deepEqual(
+      [coming.accessTier, coming.archiveStatus, coming.rehydratePriority],
+      ['Archive', 'rehydrate-pending-to-cool', 'High'],
+    );
+    server.clock.advance({ seconds: 60 });
+    const back = (await entry(container, 'blob')).properties;
+    assert.deepEqual([back.accessTier, back.archiveStatus, back.rehydratePriority], ['Cool', undefined, undefined]);
+  });
+
+  test('tells what only page blobs and append blobs have', async () => {
+    const container = await freshContainer(service);
+    await container.getPageBlobClient('pages').create(1024, { blobSequenceNumber: 7 });
+    const log = container.getAppendBlobClient('log');
+    await log.create();
+    await log.appendBlock('12', 2);
+    const pages = (await entry(container, 'pages')).properties;
+    assert.deepEqual([pages.blobType, pages.contentLength, pages.blobSequenceNumber], ['PageBlob', 1024, 7]);
+    assert.equal(pages.accessTier, undefined);
+    const open = (await entry(container, 'log')).properties;
+    assert.deepEqual([open.blobType, open.contentLength, open.isSealed], ['AppendBlob', 2, undefined]);
+    await log.seal();
+    assert.equal((await entry(container, 'log')).properties.isSealed, true);
+  });
+
+  test('tells policies and holds, where they are asked for', async () => {
+    const container = await freshContainer(service);
+    const blob = container.getBlockBlobClient('blob');
+    await blob.upload('x', 1);
+    const expiriesOn = new Date(Math.floor(server.clock.nowMs() / 1000) * 1000 + 60_000);
+    await blob.setImmutabilityPolicy({ expiriesOn, policyMode: 'Unlocked' });
+    await blob.setLegalHold(true);
+    const asked = (await entry(container, 'blob')).properties;
+    assert.deepEqual(asked.immutabilityPolicyExpiresOn, expiriesOn);
+    assert.equal(asked.immutabilityPolicyMode?.toLowerCase(), 'unlocked');
+    assert.equal(asked.legalHold, true);
+    const plain = (await entry(container, 'blob', {})).properties;
+    assert.deepEqual(
+      [plain.immutabilityPolicyExpiresOn, plain.immutabilityPolicyMode, plain.legalHold],
+      [undefined, undefined, undefined],
+    );
+    await blob.setLegalHold(false);
+    await blob.deleteImmutabilityPolicy();
+  });
+
+  test('of a blob with a customer’s key tells that there is metadata, and not which', async () => {
+    const container = await freshContainer(service);
+    const key = Buffer.alloc(32, 'k');
+    await send(server.url, {
+      method: 'PUT',
+      path: `/${container.containerName}/blob`,
+      headers: {
+        'x-ms-blob-type': 'BlockBlob',
+        'x-ms-meta-secret': 'hidden',
+        'x-ms-encryption-key': key.toString('base64'),
+        'x-ms-encryption-key-sha256': createHash('sha256').update(key).digest('base64'),
+        'x-ms-encryption-algorithm': 'AES256',
+      },
+      body: 'x',
+    });
+    const { body } = await rawList(container, '&include=metadata');
+    assert.match(body.toString(), /<Metadata Encrypted="true" ?\/>/);
+    assert.doesNotMatch(body.toString(), /hidden/);
+    const { properties } = await entry(container, 'blob');
+    assert.ok(properties.customerProvidedKeySha256);
+  });
+
+  test('tells the encryption scope', async () => {
+    const container = await freshContainer(service);
+    await container.getBlockBlobClient('blob').upload('x', 1, { encryptionScope: 'team-scope' });
+    assert.equal((await entry(container, 'blob')).properties.encryptionScope, 'team-scope');
+  });
+
+  test('tells when the blob ends by itself; when it has, there is none', async () => {
+    const container = await freshContainer(service);
+    await container.uploadBlockBlob('blob', 'x', 1);
+    await container.uploadBlockBlob('lasting', 'x', 1);
+    const { outcome } = await send(server.url, {
+      method: 'PUT',
+      path: `/${container.containerName}/blob?comp=expiry`,
+      headers: { 'x-ms-expiry-option': 'RelativeToNow', 'x-ms-expiry-time': '60000' },
+    });
+    assert.equal(outcome, '200');
+    const { properties } = await entry(container, 'blob');
+    assert.ok(properties.expiresOn instanceof Date);
+    assert.deepEqual(await flat(container), ['blob', 'lasting']);
+    server.clock.advance({ seconds: 60 });
+    assert.deepEqual(await flat(container), ['lasting']);
+  });
+
+  test('is the same in a hierarchy', async () => {
+    const container = await freshContainer(service);
+    await container.getBlockBlobClient('blob').upload('x', 1, { tags: { a: 'b' }, metadata: { c: 'd' } });
+    await container.uploadBlockBlob('dir/blob', 'x', 1);
+    const listed = container.listBlobsByHierarchy('/', {
+      includeCopy: true,
+      includeDeleted: true,
+      includeDeletedWithVersions: true,
+      includeImmutabilityPolicy: true,
+      includeLegalHold: true,
+      includeMetadata: true,
+      includeTags: true,
+      includeUncommitedBlobs: true,
+    });
+    const found: unknown[] = [];
+    for await (const item of listed) found.push(item.kind === 'prefix' ? item.name : [item.tags, item.metadata]);
+    assert.deepEqual(found.toReversed(), ['dir/', [{ a: 'b' }, { c: 'd' }]].toReversed());
+  });
+
+  test('with tags is for those who may read tags', async () => {
+    const container = await freshContainer(service);
+    await container.setAccessPolicy('container');
+    const anonymous = { method: 'GET', account: null } as const;
+    const path = `/${container.containerName}?restype=container&comp=list`;
+    assert.equal((await send(server.url, { ...anonymous, path })).outcome, '200');
+    const { outcome } = await send(server.url, { ...anonymous, path: `${path}&include=tags` });
+    assert.equal(outcome, '403 AuthorizationPermissionMismatch');
+  });
+
+  test('of an append blob is kept from clients of before there were any', async () => {
+    const container = await freshContainer(service);
+    await container.uploadBlockBlob('a', 'x', 1);
+    const path = `/${container.containerName}?restype=container&comp=list`;
+    const old = (query: string) =>
+      send(server.url, {
+        method: 'GET',
+        path: `${path}${query}`,
+        headers: { 'x-ms-version': '2014-02-14' },
+      });
+    assert.equal((await old('')).outcome, '200');
+    await container.getAppendBlobClient('b').create();
+    assert.equal((await old('')).outcome, '409 FeatureVersionMismatch');
+    assert.equal((await old('&maxresults=1')).outcome, '200', 'it is not on this page');
+    assert.equal((await rawList(container, '')).outcome, '200');
+  });
 });
 
 describe('many blobs', () => {

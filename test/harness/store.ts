@@ -18,6 +18,8 @@ import { putBlock } from '../../src/service/blob/put-block.ts';
 import { putBlockList } from '../../src/service/blob/put-block-list.ts';
 import type { Body } from '../../src/service/blob/take-body.ts';
 import { deleteContainer } from '../../src/service/blob/use-container.ts';
+import { NOTHING_OUTSIDE } from '../../src/service/copy/nothing-outside.ts';
+import type { Outside } from '../../src/service/copy/outside.ts';
 import type { Sweeper } from '../../src/service/extents/sweeper.ts';
 import type { Nodes } from '../../src/service/nodes/nodes.ts';
 import { openStorage } from '../../src/service/open-storage.ts';
@@ -35,7 +37,14 @@ export const blobRequest = (container: string, blob: string) => ({
   version: NEWEST_VERSION,
 });
 
-export const NEW_BLOB = { headers: {}, metadata: [], tags: null, tier: null, immutability: null, encryptionScope: null };
+export const NEW_BLOB = {
+  headers: {},
+  metadata: [],
+  tags: null,
+  tier: null,
+  immutability: null,
+  encryptionScope: null,
+};
 
 const containerRequest = (container: string) => ({
   name: { account: ACCOUNT, container },
@@ -68,6 +77,7 @@ export interface TestStoreParts {
   readonly slot: () => number | null;
   readonly isShared: boolean;
   readonly settings: (account: string) => AccountSettings;
+  readonly outside: Outside;
 }
 
 /** By itself it does nothing but sweep soon after something was let go of: a test calls `beat`. */
@@ -100,6 +110,7 @@ export class TestStore {
       slot: parts.slot ?? (() => null),
       isShared: parts.isShared ?? false,
       settings: parts.settings ?? (() => DEFAULT_SETTINGS),
+      outside: parts.outside ?? NOTHING_OUTSIDE,
     });
     await store.#start();
     return store;

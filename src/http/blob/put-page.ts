@@ -28,7 +28,7 @@ export const putPage: Operation = {
   },
 };
 
-function parsePageWrite(exchange: Exchange): 'update' | 'clear' {
+export function parsePageWrite(exchange: Exchange): 'update' | 'clear' {
   const text = exchange.header('x-ms-page-write');
   if (text === null) throw missingHeader('x-ms-page-write');
   const write = text.toLowerCase();

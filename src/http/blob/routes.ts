@@ -2,10 +2,9 @@
  * Which Blob operation a request asks for. Azure decides by method, `restype`, `comp` and a few headers, so this is one
  * closed list of them; names are judged here too, so that no operation ever sees an impossible one.
  */
-import { blobNeeds } from '../../auth/needs.ts';
 import type { ErrorCode } from '../../rules/error-code.ts';
 import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
-import { invalidQuery, notYet, StorageError } from '../../service/storage-error.ts';
+import { invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { abortCopyBlob } from './abort-copy-blob.ts';
 import { appendBlock, sealAppendBlob } from './append-block.ts';
@@ -27,6 +26,7 @@ import { getBlobMetadata, getBlobProperties } from './get-blob-properties.ts';
 import { getBlockList } from './get-block-list.ts';
 import { getPageRanges } from './get-page-ranges.ts';
 import { deleteImmutabilityPolicy, setImmutabilityPolicy, setLegalHold } from './immutability.ts';
+import { incrementalCopyBlob } from './incremental-copy.ts';
 import { leaseBlob, leaseContainer } from './lease.ts';
 import { listBlobs } from './list-blobs.ts';
 import { listContainers } from './list-containers.ts';
@@ -37,6 +37,7 @@ import { putBlock } from './put-block.ts';
 import { putBlockFromUrl } from './put-block-from-url.ts';
 import { putBlockList } from './put-block-list.ts';
 import { putPage } from './put-page.ts';
+import { putPageFromUrl } from './put-page-from-url.ts';
 import { queryBlobContents } from './query-blob-contents.ts';
 import { restoreContainer } from './restore-container.ts';
 import { getAccountInformation, getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
@@ -47,15 +48,6 @@ import { snapshotBlob } from './snapshot-blob.ts';
 import { findBlobsByTags, findBlobsByTagsInContainer, getBlobTags, setBlobTags } from './tags.ts';
 import { undeleteBlob } from './undelete-blob.ts';
 import { getUserDelegationKey } from './user-delegation-key.ts';
-
-/** An operation of the protocol that is still to come: known, authorized, and honestly refused. */
-const toCome = (name: string, need: Operation['need']): Operation => ({
-  name,
-  need,
-  async handle() {
-    throw notYet(name);
-  },
-});
 
 const SERVICE: Readonly<Record<string, Operation>> = {
   'GET list': listContainers,
@@ -111,7 +103,7 @@ const BLOB: Readonly<Record<string, Operation>> = {
   'POST query': queryBlobContents,
   'PUT page': putPage,
   'GET pagelist': getPageRanges,
-  'PUT incrementalcopy': toCome('Incremental Copy Blob', blobNeeds.incrementalCopyBlob),
+  'PUT incrementalcopy': incrementalCopyBlob,
   'PUT appendblock': appendBlock,
   'PUT seal': sealAppendBlob,
 };
@@ -141,6 +133,7 @@ function byHeaderAndVersion(exchange: Exchange, operation: Operation): Operation
 
 const FROM_URL: ReadonlyMap<Operation, Operation> = new Map([
   [putBlock, putBlockFromUrl],
+  [putPage, putPageFromUrl],
   [appendBlock, appendBlockFromUrl],
 ]);
 

@@ -2,7 +2,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { type Conditions, NO_CONDITIONS } from '../../rules/conditions.ts';
 import { matchedTags, parseTagQuery, type TagQuery } from '../../rules/tag-expression.ts';
-import { refuseTags, type Tags } from '../../rules/tags.ts';
+import { refuseTags, sortTags, type Tags } from '../../rules/tags.ts';
 import { SINCE_CONDITIONS_ON_TAGS } from '../../rules/versions.ts';
 import { type FoundPage, findBlobsByTags as find } from '../../service/blob/find-blobs-by-tags.ts';
 import { getBlobProperties } from '../../service/blob/get-blob.ts';
@@ -104,7 +104,7 @@ function parseTagsBody(root: XmlNode): Tags {
 
 export function renderTags(xml: XmlWriter, tags: Tags): void {
   xml.open('Tags').open('TagSet');
-  for (const [key, value] of tags) xml.open('Tag').leaf('Key', key).leaf('Value', value).close();
+  for (const [key, value] of sortTags(tags)) xml.open('Tag').leaf('Key', key).leaf('Value', value).close();
   xml.close().close();
 }
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ACCOUNT, blobRequest, gather, TestStore } from '../../../test/harness/store.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
+import { checkStore } from '../check.ts';
 import { type DeleteRetention, setServiceProperties } from '../service-properties.ts';
 import { DEFAULT_SETTINGS } from '../storage.ts';
 import { type DeleteBlobRequest, deleteBlob } from './delete-blob.ts';
@@ -25,6 +26,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   assert.deepEqual(store.errors, []);
+  const { findings } = await checkStore({ engine: store.engine, content: store.content, afterCrash: false });
+  assert.deepEqual(findings, []);
   await store.close();
 });
 
@@ -189,6 +192,36 @@ describe('whether it is gone for good is told', () => {
     assert.equal(await remove({ at: other }), false);
     await takeSnapshot();
     assert.equal(await remove({ deleteSnapshots: 'only' }), false);
+  });
+});
+
+describe('an account that begins to keep versions, and ceases to', () => {
+  const texts = async (): Promise<string[]> =>
+    Promise.all(
+      (await list()).map((item) => {
+        const versionId = 'blob' in item ? item.blob.versionId : undefined;
+        return textOf(versionId === undefined ? null : { kind: 'version', moment: versionId });
+      }),
+    );
+
+  test('keeps what it had before, at the same time even, and all that was a version', async () => {
+    await put('a');
+    keepsVersions = true;
+    await put('b');
+    assert.equal(await kinds(), 'version, blob');
+    assert.deepEqual(await texts(), ['a', 'b']);
+    await put('c');
+    assert.deepEqual(await texts(), ['a', 'b', 'c']);
+    keepsVersions = false;
+    await put('d');
+    assert.deepEqual(await texts(), ['a', 'b', 'c', 'd']);
+    await put('e');
+    assert.deepEqual(await texts(), ['a', 'b', 'c', 'e'], 'from then on nothing is kept');
+    await remove();
+    for (const item of await list()) {
+      if ('blob' in item) await remove({ at: { kind: 'version', moment: item.blob.versionId as string } });
+    }
+    assert.equal(await tables(), 'C');
   });
 });
 

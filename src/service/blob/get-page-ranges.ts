@@ -31,7 +31,8 @@ export async function getPageRanges(storage: Storage, request: PageRangesRequest
     const reader = snapshotReader(snapshot);
     const at = { nowMs: storage.clock.nowMs(), known: storage.known };
     const loaded = await loadCommittedBlob(reader, request, at);
-    refuse(refuseBlobReadOperation({ ...situation(loaded, request, at.nowMs), requiredType: 'PageBlob' }));
+    const asked = { ...situation(loaded, request, at.nowMs), requiredType: 'PageBlob' as const };
+    refuse(refuseBlobReadOperation({ ...asked, needsContent: true }));
     const blob = loaded.blob as BlobRecord;
     const ranges: ChangedRange[] = [];
     for await (const range of await rangesOf(snapshot, { storage, reader, request, blob, nowMs: at.nowMs })) {

@@ -67,7 +67,7 @@ function itemsOf(name: string, { staged, snapshots, versions, states, base }: Na
     ...(include.includeSnapshots === true ? listed('snapshot', snapshots) : []),
     ...(include.includeVersions === true ? listed('version', versions) : []),
     ...(include.includeSnapshots === true ? listed('snapshot', overwritten) : []),
-    ...(deletedBlob ? [`deleted ${name} kept`] : []),
+    ...(deletedBlob ? [`deleted ${name} kept ${momentOf(newest)}`] : []),
     ...(!isLive && !deletedBlob && include.includeDeletedWithVersions === true && hasVersions
       ? [`versionsOnly ${name} ${momentOf(versions.findLastIndex((fate) => fate !== 'gone'))}`]
       : []),
@@ -87,7 +87,7 @@ function describeItem(item: ListedBlob): string {
     case 'versionsOnly':
       return `versionsOnly ${item.name} ${item.blob.versionId}`;
     case 'deleted':
-      return `deleted ${item.name} ${fate}`;
+      return `deleted ${item.name} ${fate} ${item.blob.etag}`;
     case 'blob':
       return `blob ${item.name}`;
   }
@@ -107,8 +107,9 @@ async function makeStore(model: Model, engine: Engine = openMemoryEngine()): Pro
       void puts.push({ key, value: encodeJson(record) });
     const putPast = (kind: PastKind, fates: readonly Fate[]): void => {
       for (const [index, fate] of fates.entries()) {
+        const etag = momentOf(index);
         const versionId = kind === 'version' ? { versionId: momentOf(index) } : {};
-        put(pastKey(address, kind, momentOf(index)), { ...recordOf(fate, nowMs), ...versionId });
+        put(pastKey(address, kind, momentOf(index)), { ...recordOf(fate, nowMs), etag, ...versionId });
       }
     };
     putPast('snapshot', snapshots);

@@ -126,7 +126,7 @@ export async function loadCommittedBlob(
     ...none,
     keys: { ...keys, blob: pastKey(address, at.kind, at.moment) },
     blob,
-    state: stateOf(blob, null),
+    state: pastStateOf(blob),
   };
 }
 
@@ -198,6 +198,11 @@ function stateOf(blob: BlobRecord | null, staging: StagingRecord | null): BlobSt
   }
   if (staging === null) return null;
   return { type: 'BlockBlob', etag: '', lastModifiedMs: 0, lease: staging.lease, committed: false };
+}
+
+function pastStateOf(blob: BlobRecord | null): BlobState | null {
+  const state = stateOf(blob, null);
+  return state === null ? null : { ...state, isPast: true };
 }
 
 /** The part of every blob rule's question that comes from the request and the records. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
+import { checkStore } from '../check.ts';
 import { DEFAULT_SETTINGS } from '../storage.ts';
 import { doWhatIsDue } from './do-what-is-due.ts';
 import { type ContainerPage, listContainers } from './list-containers.ts';
@@ -15,6 +16,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   assert.deepEqual(store.errors, []);
+  const { findings } = await checkStore({ engine: store.engine, content: store.content, afterCrash: false });
+  assert.deepEqual(findings, []);
   await store.close();
 });
 

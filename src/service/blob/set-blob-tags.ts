@@ -1,4 +1,5 @@
 import type { Tags } from '../../rules/tags.ts';
+import { SINCE_TAGS_NEED_LEASE } from '../../rules/versions.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import type { BlobRequest } from './load.ts';
@@ -6,7 +7,8 @@ import { noteOnBlob } from './note-on-blob.ts';
 
 /** Set Blob Tags: what is sent replaces everything; none clears them. */
 export function setBlobTags(storage: Storage, request: BlobRequest & { readonly tags: Tags }): Promise<BlobRecord> {
-  return noteOnBlob(storage, { ...request, needsLease: true }, ({ tags: _, ...blob }) =>
+  const needsLease = request.version >= SINCE_TAGS_NEED_LEASE;
+  return noteOnBlob(storage, { ...request, needsLease }, ({ tags: _, ...blob }) =>
     request.tags.length === 0 ? blob : { ...blob, tags: request.tags },
   );
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ACCOUNT, blobRequest, blockIdOf, gather, TestStore } from '../../../test/harness/store.ts';
 import { AVAILABLE, type LeaseId, parseLeaseId } from '../../rules/lease.ts';
+import { checkStore } from '../check.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { setServiceProperties } from '../service-properties.ts';
 import { DEFAULT_SETTINGS } from '../storage.ts';
@@ -30,6 +31,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   assert.deepEqual(store.errors, []);
+  const { findings } = await checkStore({ engine: store.engine, content: store.content, afterCrash: false });
+  assert.deepEqual(findings, []);
   await store.close();
 });
 

@@ -56,7 +56,8 @@ export class Holders {
   }
 
   #refuseUnmarked(id: Id, { count, isUnmarked }: Pick<Held, 'count' | 'isUnmarked'>): void {
-    if (count > 1 && isUnmarked) this.#findings.push(`${id} has ${count} holders, and one takes itself for the only one`);
+    if (count > 1 && isUnmarked)
+      this.#findings.push(`${id} has ${count} holders, and one takes itself for the only one`);
   }
 
   #of(id: Id): Held {

@@ -28,7 +28,8 @@ export async function abortCopyBlob(storage: Storage, request: AbortCopyRequest)
     const resolved = resolveAbort(blob.copy, { copyId: request.copyId, nowMs });
     if ('refusal' in resolved) throw new StorageError(resolved.refusal);
     const { description: _, ...copy } = resolved.copy;
-    putBlob(tx, storage, loaded, { ...blob, ...newVersion(storage, loaded, nowMs), lengthBytes: 0, copy });
+    const lengthBytes = copy.incremental === true ? blob.lengthBytes : 0;
+    putBlob(tx, storage, loaded, { ...blob, ...newVersion(storage, loaded, nowMs), lengthBytes, copy });
     return copy.id;
   });
   storage.copies.ended(copyId);

@@ -5,9 +5,9 @@
  */
 import type { Id } from '../../base/ids.ts';
 import type { BlobAt, BlobName } from '../blob/load.ts';
-import type { PagesContent } from '../records/blob-record.ts';
+import type { BlobRecord, PagesContent } from '../records/blob-record.ts';
 
-export type CopyJob = FetchBlobJob | FetchPagesJob | SharePagesJob;
+export type CopyJob = FetchBlobJob | FetchPagesJob | SharePagesJob | FollowSnapshotJob;
 
 interface AnyJob {
   readonly copyId: string;
@@ -42,14 +42,26 @@ export interface FetchPagesJob extends AnyJob {
 /** A page blob of this server. */
 export interface SharePagesJob extends AnyJob {
   readonly kind: 'sharePages';
-  readonly source: {
-    readonly name: BlobName;
-    readonly at: BlobAt | null;
-    readonly etag: string;
+  readonly source: HeldSource & {
     readonly lengthBytes: number;
     readonly contentMd5: string | null;
   };
   readonly map: PagesContent;
+}
+
+/** A snapshot of a page blob of this server, into a blob that takes one after the other (incremental-copy.ts). */
+export interface FollowSnapshotJob extends AnyJob {
+  readonly kind: 'followSnapshot';
+  readonly source: HeldSource & { readonly at: BlobAt };
+  /** What the copy is to have of it besides its pages. */
+  readonly taken: Pick<BlobRecord, 'lengthBytes' | 'headers' | 'metadata' | 'sequenceNumber'>;
+}
+
+/** A blob of this server, in the state that it had when the copy began. */
+export interface HeldSource {
+  readonly name: BlobName;
+  readonly at: BlobAt | null;
+  readonly etag: string;
 }
 
 export interface FetchedSource {

@@ -18,6 +18,7 @@ import { COPY_LIFE_MS, type CopyJob, retryAfter } from './copy-job.ts';
 import type { CopiedContent, CopySteps, CopyWork, Step, Waiting } from './copy-work.ts';
 import { FetchBlob } from './fetch-blob.ts';
 import { FetchPages } from './fetch-pages.ts';
+import { FollowSnapshot } from './follow-snapshot.ts';
 import { SharePages } from './share-pages.ts';
 
 const PROGRESS_MS = 1_000;
@@ -113,18 +114,25 @@ export class CopyRun implements CopySteps {
     const { extents } = this.storage;
     await extents.publishing(extent, () =>
       this.transact(async (tx, waiting) => {
-        const { blob, nowMs } = waiting;
+        const { blob } = waiting;
         const { contentMd5, ...content } = await publish(tx, waiting);
-        const { description: _, ...copy } = blob.copy;
         await extents.drop(tx, blob);
-        this.#putChanged(tx, waiting, {
+        this.finish(tx, waiting, {
           ...content,
           ...(contentMd5 === null ? {} : { headers: { ...blob.headers, contentMd5 } }),
-          copy: { ...copy, status: 'success', bytesCopied: content.lengthBytes, completedMs: nowMs },
         });
-        tx.delete(this.#jobKey);
       }),
     );
+  }
+
+  finish(tx: Transaction, waiting: Waiting, change: Partial<BlobRecord>): BlobRecord {
+    const { blob, nowMs } = waiting;
+    const { description: _, ...copy } = change.copy ?? blob.copy;
+    tx.delete(this.#jobKey);
+    return this.#putChanged(tx, waiting, {
+      ...change,
+      copy: { ...copy, status: 'success', bytesCopied: copy.bytesTotal, completedMs: nowMs },
+    });
   }
 
   async #conclude(error: unknown): Promise<void> {
@@ -142,11 +150,11 @@ export class CopyRun implements CopySteps {
     }
   }
 
-  /** The blob stays, with its metadata and without content. */
+  /** The blob stays, with its metadata and without content, or as it was before where it takes incremental copies. */
   async #fail(description: string): Promise<void> {
     await this.transact((tx, waiting) => {
       const copy: CopyState = { ...waiting.blob.copy, status: 'failed', description, completedMs: waiting.nowMs };
-      this.#putChanged(tx, waiting, { copy, lengthBytes: 0 });
+      this.#putChanged(tx, waiting, { copy, ...(copy.incremental === true ? {} : { lengthBytes: 0 }) });
       this.#endJob(tx);
     });
   }
@@ -174,10 +182,12 @@ export class CopyRun implements CopySteps {
     tx.delete(this.#jobKey);
   }
 
-  #putChanged(tx: Transaction, { blob, nowMs }: Waiting, change: Partial<BlobRecord>): void {
+  #putChanged(tx: Transaction, { blob, nowMs }: Waiting, change: Partial<BlobRecord>): BlobRecord {
     const etag = this.storage.etags.next(blob.etag, nowMs);
     const lastModifiedMs = changedAt(blob.lastModifiedMs, nowMs);
-    tx.put(this.#blobKey, encodeJson({ ...blob, ...change, etag, lastModifiedMs }));
+    const record: BlobRecord = { ...blob, ...change, etag, lastModifiedMs };
+    tx.put(this.#blobKey, encodeJson(record));
+    return record;
   }
 }
 
@@ -189,5 +199,7 @@ function workOf(job: CopyJob, steps: CopySteps, hold: PageHold | null): CopyWork
       return new FetchPages(job, steps);
     case 'sharePages':
       return new SharePages(job, steps, hold);
+    case 'followSnapshot':
+      return new FollowSnapshot(job, steps, hold);
   }
 }

@@ -42,4 +42,6 @@ export interface CopySteps {
   putJob(tx: Transaction, job: CopyJob): void;
   /** Gives the blob its content and ends the copy. `extent`: what that publishes. */
   succeed(extent: StagedExtent | null, publish: Step<CopiedContent>): Promise<void>;
+  /** Ends the copy well, as a part of such a transaction. Whatever becomes of the old content is the caller's business. */
+  finish(tx: Transaction, waiting: Waiting, change: Partial<BlobRecord>): BlobRecord;
 }

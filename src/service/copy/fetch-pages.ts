@@ -13,6 +13,8 @@ import type { CopySteps, CopyWork } from './copy-work.ts';
 import { SourceBytes } from './source-bytes.ts';
 
 const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Each run of pages takes an extent and a commit of its own: so many that only few zeros lie between are one. */
+const GAP_BYTES_MAX = 16 * 1024;
 const ZEROS = Buffer.alloc(PAGE_BYTES);
 
 export class FetchPages implements CopyWork {
@@ -96,16 +98,16 @@ async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** The runs of pages that are not all zeros. */
+/** The runs of pages that are not all zeros. Short stretches of zeros between two of them are taken along. */
 export function writtenSpans(window: Uint8Array): Slice[] {
   const spans: Slice[] = [];
   for (let offsetBytes = 0; offsetBytes < window.length; offsetBytes += PAGE_BYTES) {
     if (ZEROS.equals(window.subarray(offsetBytes, offsetBytes + PAGE_BYTES))) continue;
     const last = spans.at(-1);
-    if (last === undefined || last.offsetBytes + last.lengthBytes < offsetBytes) {
+    if (last === undefined || offsetBytes - (last.offsetBytes + last.lengthBytes) > GAP_BYTES_MAX) {
       spans.push({ offsetBytes, lengthBytes: PAGE_BYTES });
     } else {
-      spans[spans.length - 1] = { ...last, lengthBytes: last.lengthBytes + PAGE_BYTES };
+      spans[spans.length - 1] = { ...last, lengthBytes: offsetBytes + PAGE_BYTES - last.offsetBytes };
     }
   }
   return spans;

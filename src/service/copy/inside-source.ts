@@ -1,6 +1,7 @@
 /** A blob of this server as the source of a copy: whether it may be copied as it stands, and how a refusal is told. */
 import type { Conditions } from '../../rules/conditions.ts';
 import { isPending } from '../../rules/copy.ts';
+import { hidesContent } from '../../rules/incremental-copy.ts';
 import { refuseBlobReadOperation } from '../../rules/precedence.ts';
 import { isArchived } from '../../rules/tier.ts';
 import type { ApiVersion } from '../../rules/versions.ts';
@@ -39,15 +40,15 @@ export async function loadSource(
     throw asSourceRefusal(error);
   }
   const blob = loaded.blob as BlobRecord;
-  refuseAsSource(blob, source);
+  refuseAsSource(blob, { isPast: loaded.state?.isPast === true });
   if (!leavesArchive && isArchived(blob, nowMs)) throw new StorageError('BlobArchived');
   return { loaded, blob };
 }
 
 /** What readers are shown of such a blob is not what it is going to be. */
-export function refuseAsSource({ copy }: BlobRecord, { at }: InsideSource): void {
+export function refuseAsSource({ copy }: BlobRecord, { isPast }: { readonly isPast: boolean }): void {
   if (isPending(copy)) throw new StorageError('PendingCopyOperation');
-  if (copy?.incremental === true && at === null) throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob');
+  if (hidesContent(copy, { isPast })) throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob');
 }
 
 /** The refusal of a read, as the refusal of a copy from there. */

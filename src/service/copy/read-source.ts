@@ -66,7 +66,7 @@ async function openInside(
   );
   const { blob, bytes, slice } = read;
   try {
-    refuseAsSource(blob, source);
+    refuseAsSource(blob, { isPast: read.kind !== 'blob' });
   } catch (error) {
     await close(bytes);
     throw error;

@@ -8,7 +8,8 @@ import { loadCommittedBlob } from '../blob/load.ts';
 import { copyPages, MapGone } from '../pages/copy-pages.ts';
 import type { PageHold } from '../pages/page-holds.ts';
 import { dropPages, raiseEpoch } from '../pages/page-map.ts';
-import type { SharePagesJob } from './copy-job.ts';
+import type { Storage } from '../storage.ts';
+import type { HeldSource, SharePagesJob } from './copy-job.ts';
 import type { CopySteps, CopyWork } from './copy-work.ts';
 import { SourceRefused, SourceUnreachable } from './outside.ts';
 
@@ -28,7 +29,7 @@ export class SharePages implements CopyWork {
     this.reachedBytes = notedBytes;
     const { storage, signal } = this.#steps;
     const { map, source } = this.job;
-    this.#hold ??= await this.#holdSource();
+    this.#hold ??= await holdSource(this.#steps.storage, this.job.source);
     const { content: from } = this.#hold;
     const copy = {
       engine: storage.engine,
@@ -53,21 +54,6 @@ export class SharePages implements CopyWork {
     }));
   }
 
-  async #holdSource(): Promise<PageHold> {
-    const { storage } = this.#steps;
-    const { source } = this.job;
-    const { hold } = await storage.holds.take(async (tx) => {
-      const nowMs = storage.clock.nowMs();
-      const { blob } = await loadCommittedBlob(tx, source, { nowMs, known: storage.known });
-      if (blob === null) throw new SourceRefused({ status: 404, code: 'BlobNotFound' });
-      const { content, etag } = blob;
-      const isSame = etag === source.etag && content.kind === 'pages';
-      return { content: isSame ? content : null };
-    });
-    if (hold === null) throw new SourceRefused({ status: 412, code: 'ConditionNotMet' });
-    return hold;
-  }
-
   again(): { job: SharePagesJob; keptBytes: number } {
     return { job: this.job, keptBytes: this.reachedBytes };
   }
@@ -79,4 +65,18 @@ export class SharePages implements CopyWork {
   async close(): Promise<void> {
     await this.#hold?.release();
   }
+}
+
+/** After a restart: the source, if it is there and as it was. */
+export async function holdSource(storage: Storage, source: HeldSource): Promise<PageHold> {
+  const { hold } = await storage.holds.take(async (tx) => {
+    const nowMs = storage.clock.nowMs();
+    const { blob } = await loadCommittedBlob(tx, source, { nowMs, known: storage.known });
+    if (blob === null) throw new SourceRefused({ status: 404, code: 'BlobNotFound' });
+    const { content, etag } = blob;
+    const isSame = etag === source.etag && content.kind === 'pages';
+    return { content: isSame ? content : null };
+  });
+  if (hold === null) throw new SourceRefused({ status: 412, code: 'ConditionNotMet' });
+  return hold;
 }

@@ -6,10 +6,13 @@ import { beforeEach, describe, type TestContext, test } from 'node:test';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { PageStore } from '../../../test/harness/page-store.ts';
 import { together } from '../../../test/harness/parallel.ts';
+import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { gather } from '../../../test/harness/store.ts';
+import { missingTool } from '../../../test/packages.ts';
 import { type Engine, EngineUnavailable } from '../../engine/engine.ts';
 import { openLmdbEngine } from '../../engine/lmdb/lmdb-engine.ts';
 import { MemoryEngine } from '../../engine/memory/memory-engine.ts';
+import { openPostgresEngine } from '../../engine/postgres/postgres-engine.ts';
 import { transact } from '../../engine/transact.ts';
 import { PAGE_SETTINGS } from './page-settings.ts';
 
@@ -169,27 +172,46 @@ test('what was kept for a reader that died with its node is swept', async () => 
   assert.equal(await tables(store), 'MVXZ');
 });
 
-async function onDisk(t: TestContext): Promise<Engine> {
+/** Nodes on one store: the first writes, the others read. */
+type Nodes = (t: TestContext) => Promise<readonly Engine[]>;
+
+async function inMemory(): Promise<Engine[]> {
+  const engine = new MemoryEngine();
+  return [engine, engine];
+}
+
+async function onDisk(t: TestContext): Promise<Engine[]> {
   const folder = await mkdtemp(join(tmpdir(), 'larimar-holds-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const engine = await openLmdbEngine({ path: join(folder, 'records') });
   t.after(() => engine.close());
-  return engine;
+  return [engine, engine];
 }
 
-for (const [where, open] of [
-  ['in memory', async () => new MemoryEngine()],
-  ['on disk', onDisk],
-] as const) {
-  test(`${where}, readers among writers get a state that there was, whole`, async (t) => {
-    const store = await openStore(await open(t));
-    const READERS = 6;
+async function overPostgres(t: TestContext): Promise<Engine[]> {
+  const { url, drop } = await freshDatabase();
+  t.after(drop);
+  const nodes = [await openPostgresEngine({ url }), await openPostgresEngine({ url })];
+  for (const node of nodes) t.after(() => node.close());
+  return nodes;
+}
+
+for (const [where, open, skip] of [
+  ['in memory', inMemory, false],
+  ['on disk', onDisk, false],
+  ['on another node', overPostgres, missingTool('postgres')],
+] as readonly (readonly [string, Nodes, string | false])[]) {
+  test(`readers ${where} get a state that there was, whole, while others are written`, { skip }, async (t) => {
+    const [engine, otherEngine] = (await open(t)) as [Engine, Engine];
+    const store = await openStore(engine);
+    const elsewhere = new PageStore({ engine: otherEngine, content: store.content, settings: SETTINGS });
+    const READERS = 4;
     const WRITES = 20;
     // Every write puts its number on every page, so that a mixture of two would show.
     const outcomes = await together(READERS + 1, async (index) => {
       if (index < READERS) {
         for (let round = 0; round < 5; round++) {
-          const { reader, record } = await store.open('blob', { always: round % 2 === 0 });
+          const { reader, record } = await elsewhere.open('blob', { always: true });
           const text = record.revision === PAGE_COUNT ? 'a' : `${record.revision - PAGE_COUNT} `;
           assert.ok((await gather(reader)).equals(Buffer.alloc(LENGTH_BYTES, page(text))));
         }

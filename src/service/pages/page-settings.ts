@@ -21,6 +21,7 @@ export interface PageSettings {
 
 export interface PlanLimits {
   readonly rows: number;
+  /** Each of them is pinned. */
   readonly placedPieces: number;
   /** Each of them is loaded whole, and has up to 8 KiB. */
   readonly inlinePieces: number;
@@ -35,6 +36,6 @@ export const PAGE_SETTINGS: PageSettings = {
   stepPieces: 2_048,
   walkRows: 256,
   seekChunksMax: 32,
-  plan: { rows: 1_024, placedPieces: 1_024, inlinePieces: 2_048 },
-  window: { rows: 256, placedPieces: 256, inlinePieces: 1_024 },
+  plan: { rows: 1_024, placedPieces: 256, inlinePieces: 1_024 },
+  window: { rows: 64, placedPieces: 64, inlinePieces: 256 },
 };

@@ -155,17 +155,17 @@ describe('a range', () => {
   });
 });
 
-describe('a list of pages', () => {
-  async function ranges(store: PageStore, name: string, offsetBytes: number): Promise<string[]> {
-    const { content, lengthBytes } = await store.load(name);
-    const range = { offsetBytes, lengthBytes: lengthBytes - offsetBytes };
-    const found: string[] = [];
-    for await (const one of pageRanges(freshSnapshots(store.engine), content, range)) {
-      found.push(`${one.offsetBytes}+${one.lengthBytes}`);
-    }
-    return found;
+async function ranges(store: PageStore, name: string, offsetBytes: number): Promise<string[]> {
+  const { content, lengthBytes } = await store.load(name);
+  const range = { offsetBytes, lengthBytes: lengthBytes - offsetBytes };
+  const found: string[] = [];
+  for await (const one of pageRanges(freshSnapshots(store.engine), content, range)) {
+    found.push(`${one.offsetBytes}+${one.lengthBytes}`);
   }
+  return found;
+}
 
+describe('a list of pages', () => {
   test('joins pages over the borders of extents and chunks, and begins anywhere', async () => {
     const store = new PageStore();
     await store.create('blob', MIB);

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { PageStore } from '../../../test/harness/page-store.ts';
+import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
+import { transact } from '../../engine/transact.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { GarbageRecord } from '../records/garbage-record.ts';
+import { copyPages } from './copy-pages.ts';
+import { createPages } from './page-map.ts';
 import { PAGE_SETTINGS } from './page-settings.ts';
 import { sweepCut, sweepEpoch } from './sweep-pages.ts';
 
@@ -85,6 +90,26 @@ describe('a sweep of epochs', () => {
     assert.deepEqual(await store.entries(), []);
   });
 
+  test('of a map with many states of one chunk counts what these share once', async () => {
+    await store.write('blob', 0, page('a'), false);
+    for (let count = 0; count < 2 * SETTINGS.stepRows; count++) {
+      await store.freeze('blob', `snapshot ${count}`);
+      await store.write('blob', (1 + count) * PAGE_BYTES, page('b'));
+    }
+    const from = (await store.load('snapshot 0')).content;
+    const to = await transact(store.engine, async (tx) => createPages(tx, store.ids));
+    const lengthBytes = CHUNK_COUNT * CHUNK_BYTES;
+    for await (const _ of copyPages({ engine: store.engine, from, to, lengthBytes, settings: SETTINGS }));
+    await store.put('copy', { content: to, lengthBytes, revision: 0 });
+    await store.clear('blob', { offsetBytes: 0, lengthBytes: CHUNK_BYTES });
+    for (const name of (await store.records()).keys()) if (name !== 'copy') await store.drop(name);
+    await store.sweep();
+    assert.equal(await firstPage('copy'), 'a');
+    await store.drop('copy');
+    await store.sweep();
+    assert.deepEqual(await store.entries(), []);
+  });
+
   test('skips what an older epoch still sees of those that were swept before', async () => {
     await writeAll('a');
     await store.freeze('blob', 'old');
@@ -113,6 +138,22 @@ describe('a sweep of epochs', () => {
     assert.equal(await store.sweepOnce(), true);
     assert.deepEqual(await store.entries(), []);
   });
+});
+
+test('a sweep of a cut leaves alone what is written there meanwhile', async () => {
+  const hooks = new Hooks();
+  store = new PageStore({ settings: SETTINGS, engine: hookEngine(openMemoryEngine(), hooks) });
+  await store.create('blob', CHUNK_COUNT * CHUNK_BYTES);
+  await writeAll('a');
+  await store.clear('blob', { offsetBytes: 0, lengthBytes: CHUNK_COUNT * CHUNK_BYTES });
+  hooks.before = async ({ what }) => {
+    if (what !== 'commit') return;
+    hooks.clear();
+    await store.write('blob', 0, page('b'));
+  };
+  await store.sweep();
+  assert.equal(await firstPage('blob'), 'b');
+  assert.deepEqual(await tally(), { I: 1, M: 1, V: 1 });
 });
 
 describe('a sweep that is closed', () => {
@@ -144,7 +185,8 @@ describe('a sweep that is closed', () => {
       assert.ok(entry);
       const garbage = decodeJson<GarbageRecord>(entry.value);
       let steps = 2;
-      const sweep = { ...store, engine: store.engine, isClosed: () => --steps < 0, settings: SETTINGS };
+      const { engine, extents } = store;
+      const sweep = { engine, extents, isClosed: () => --steps < 0, settings: SETTINGS };
       const isDone = await (garbage.kind === 'cut'
         ? sweepCut(sweep, entry, garbage)
         : sweepEpoch(sweep, entry, garbage as GarbageRecord & { kind: 'epoch' }));

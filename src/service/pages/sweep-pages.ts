@@ -2,9 +2,8 @@
  * Gives back what maps of pages no longer show to anybody: states of chunks that only a dropped epoch saw, rows in ranges
  * that were cut, whole maps. In small transactions that read what they rest on, and remove rows together with what those
  * alone named: each can be cut off by a crash, or come late from a node that leads no more, and is just done again.
- *
- * An epoch that nobody holds never comes to life again: a hold is taken by reading a record that holds the epoch. So what
- * was found dead stays dead, and readers of the moment need not be asked: they have pinned what they read (read-pages.ts).
+ * An epoch that nobody holds never comes to life again, since a hold is taken by reading a record that holds the epoch;
+ * and readers of the moment need not be asked, for they have pinned what they read (read-pages.ts).
  */
 import { successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';

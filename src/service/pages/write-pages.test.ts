@@ -29,25 +29,36 @@ async function tally(store: PageStore): Promise<Record<string, number>> {
   return counts;
 }
 
+async function countedStore(): Promise<{ store: PageStore; engine: CountedEngine }> {
+  const engine = new CountedEngine(openMemoryEngine());
+  return { store: new PageStore({ engine }), engine };
+}
+
+/** Of a wide clear, and of making the blob shorter. */
+async function wideClearCosts(chunkCount: number): Promise<EngineCost[]> {
+  const { store, engine } = await countedStore();
+  await store.create('blob', 8 * TIB);
+  for (let chunk = 0; chunk < chunkCount; chunk++) await store.write('blob', chunk * CHUNK_BYTES, page('a'));
+  const cleared = await engine.costOf(() => store.clear('blob', { offsetBytes: 0, lengthBytes: 4 * TIB }));
+  const shrunk = await engine.costOf(() => store.resize('blob', 0));
+  assert.deepEqual(await tally(store).then(({ M }) => M), chunkCount);
+  return [cleared, shrunk].map((cost) => ({ ...cost, bytesRead: 0, bytesWritten: 0 }));
+}
+
+async function writeCost(lengthBytes: number, offsetBytes: number): Promise<EngineCost[]> {
+  const { store, engine } = await countedStore();
+  await store.create('blob', lengthBytes);
+  // The record tells the length, and must not tell the two apart.
+  await store.put('blob', { ...(await store.load('blob')), lengthBytes: 0 });
+  return [
+    await engine.costOf(() => store.write('blob', offsetBytes, page('a'))),
+    await engine.costOf(() => store.write('blob', offsetBytes, page('b'))),
+    await engine.costOf(() => store.freeze('blob', 'snapshot')),
+    await engine.costOf(() => store.write('blob', offsetBytes, page('c'))),
+  ];
+}
+
 describe('what a change costs', () => {
-  async function openStore(): Promise<{ store: PageStore; engine: CountedEngine }> {
-    const engine = new CountedEngine(openMemoryEngine());
-    return { store: new PageStore({ engine }), engine };
-  }
-
-  async function writeCost(lengthBytes: number, offsetBytes: number): Promise<EngineCost[]> {
-    const { store, engine } = await openStore();
-    await store.create('blob', lengthBytes);
-    // The record tells the length, and must not tell the two apart.
-    await store.put('blob', { ...(await store.load('blob')), lengthBytes: 0 });
-    return [
-      await engine.costOf(() => store.write('blob', offsetBytes, page('a'))),
-      await engine.costOf(() => store.write('blob', offsetBytes, page('b'))),
-      await engine.costOf(() => store.freeze('blob', 'snapshot')),
-      await engine.costOf(() => store.write('blob', offsetBytes, page('c'))),
-    ];
-  }
-
   test('a page written to 8 TiB costs what it costs in 1 MiB', async () => {
     const small = await writeCost(MIB, MIB - PAGE_BYTES);
     assert.deepEqual(await writeCost(8 * TIB, 8 * TIB - PAGE_BYTES), small);
@@ -55,7 +66,7 @@ describe('what a change costs', () => {
   });
 
   test('a page written over another is one commit after two looks: at the record, and at all else together', async () => {
-    const { store, engine } = await openStore();
+    const { store, engine } = await countedStore();
     await store.create('blob', MIB);
     await store.write('blob', 0, page('a'));
     const cost = await engine.costOf(() => store.write('blob', 0, page('b')));
@@ -67,7 +78,7 @@ describe('what a change costs', () => {
   });
 
   test('a freeze costs the same whatever the map holds', async () => {
-    const { store, engine } = await openStore();
+    const { store, engine } = await countedStore();
     await store.create('blob', 64 * MIB);
     await store.write('blob', 0, page('a'));
     const cost = await engine.costOf(() => store.freeze('blob', 'one'));
@@ -76,7 +87,7 @@ describe('what a change costs', () => {
   });
 
   test('neither the newest state nor the oldest is dearer to read after a hundred snapshots', async () => {
-    const { store, engine } = await openStore();
+    const { store, engine } = await countedStore();
     await store.create('blob', MIB);
     await store.write('blob', 0, page('a'));
     const snapshotTimes = async (from: number, to: number): Promise<void> => {
@@ -98,7 +109,7 @@ describe('what a change costs', () => {
   });
 
   test('a long walk over a snapshot skips what other snapshots see', async () => {
-    const { store, engine } = await openStore();
+    const { store, engine } = await countedStore();
     await store.create('blob', 64 * CHUNK_BYTES);
     const writeAll = async (text: string): Promise<void> => {
       for (let chunk = 0; chunk < 64; chunk++) await store.write('blob', chunk * CHUNK_BYTES, page(text));
@@ -119,20 +130,11 @@ describe('what a change costs', () => {
   });
 
   test('a wide clear costs the same whatever it clears, as does making a blob shorter', async () => {
-    const costs = async (chunkCount: number): Promise<EngineCost[]> => {
-      const { store, engine } = await openStore();
-      await store.create('blob', 8 * TIB);
-      for (let chunk = 0; chunk < chunkCount; chunk++) await store.write('blob', chunk * CHUNK_BYTES, page('a'));
-      const cleared = await engine.costOf(() => store.clear('blob', { offsetBytes: 0, lengthBytes: 4 * TIB }));
-      const shrunk = await engine.costOf(() => store.resize('blob', 0));
-      assert.deepEqual(await tally(store).then(({ M }) => M), chunkCount);
-      return [cleared, shrunk].map((cost) => ({ ...cost, bytesRead: 0, bytesWritten: 0 }));
-    };
-    assert.deepEqual(await costs(clearedRowsMax + 300), await costs(clearedRowsMax + 1));
+    assert.deepEqual(await wideClearCosts(clearedRowsMax + 300), await wideClearCosts(clearedRowsMax + 1));
   });
 
   test('a clear of what has no pages writes nothing but the record', async () => {
-    const { store, engine } = await openStore();
+    const { store, engine } = await countedStore();
     await store.create('blob', 8 * TIB);
     await store.write('blob', 0, page('a'));
     const { puts, deletes } = await engine.costOf(() =>

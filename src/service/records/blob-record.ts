@@ -2,6 +2,7 @@ import type { Id } from '../../base/ids.ts';
 import type { CopyState } from '../../rules/copy.ts';
 import type { BlobEncryption } from '../../rules/encryption.ts';
 import type { Immutability } from '../../rules/immutability.ts';
+import type { Following } from '../../rules/incremental-copy.ts';
 import type { Lease } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
 import type { Metadata } from '../../rules/names.ts';
@@ -90,6 +91,8 @@ export interface BlobRecord extends TierState {
   readonly isSealed?: true;
   /** The last copy into this blob, until something else is written to it. */
   readonly copy?: CopyState;
+  /** Of a blob that takes incremental copies: whose snapshots, and how far it has come. */
+  readonly following?: Following;
   /** Given while the account keeps versions. */
   readonly versionId?: Moment;
   readonly immutability?: Immutability;

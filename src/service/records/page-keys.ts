@@ -14,7 +14,7 @@ import { type Key, type KeyRange, VOLATILE_PREFIX } from '../../engine/engine.ts
 
 const EPOCH_BYTES = 6;
 const CHUNK_BYTES = 4;
-const CHUNK_COUNT_MAX = 2 ** 32 - 1;
+export const CHUNK_COUNT_MAX = 2 ** 32 - 1;
 /** No map gets this far. */
 const EPOCH_MAX = 2 ** 48 - 1;
 const EPOCH_FIRST = 1;
