@@ -61,6 +61,9 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
+const pastStates = ({ pastBlobs }: CheckReport): string[] =>
+  pastBlobs === 0 ? [] : [`  ${pastBlobs} snapshots, earlier versions and deleted states of blobs`];
+
 function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
@@ -72,6 +75,7 @@ function render(setting: StoreSetting, report: CheckReport): string {
   const lines = [
     `${placeOf(setting)}:`,
     `  ${report.containers} containers, ${report.blobs} blobs, ${report.stagedBlocks} staged blocks`,
+    ...pastStates(report),
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
     ...leftOvers(report),
     ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),

@@ -27,6 +27,7 @@ test('without any option a server listens on this machine alone and stores in a 
     allowDevelopmentAccount: false,
     oauth: null,
     accountSettings: {},
+    outsideCopies: true,
     tls: null,
     drainSeconds: 0,
     log: 'text',
@@ -36,7 +37,8 @@ test('without any option a server listens on this machine alone and stores in a 
 test('what is set is what counts', async () => {
   const config = await configOf(
     '--host 0.0.0.0 --blob-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
-      '--data x --drain-seconds 30 --versioning team --container-retention-days 7 --rehydration-seconds 0',
+      '--data x --drain-seconds 30 --versioning team --container-retention-days 7 --rehydration-seconds 0 ' +
+      '--outside-copies off',
   );
   assert.deepEqual(config, {
     host: '0.0.0.0',
@@ -48,6 +50,7 @@ test('what is set is what counts', async () => {
     allowDevelopmentAccount: true,
     oauth: null,
     accountSettings: { versioning: ['team'], containerRetentionDays: 7, rehydrationSeconds: 0 },
+    outsideCopies: false,
     tls: null,
     drainSeconds: 30,
     log: 'json',
@@ -60,6 +63,7 @@ test('nothing in it can be changed afterwards', async () => {
 
 describe('what cannot be meant is refused in plain words', () => {
   const rows: readonly (readonly [args: string, message: RegExp])[] = [
+    ['--outside-copies maybe', /--outside-copies takes on or off, not "maybe"/],
     ['--blob-port 65536', /--blob-port takes a number from 0 to 65535, not "65536"/],
     ['--blob-port=-1', /--blob-port takes a number/],
     ['--blob-port 1e3', /--blob-port takes a number/],

@@ -498,6 +498,31 @@ describe('a fault is found', () => {
   }
 });
 
+async function blocksOf(store: TestStore): Promise<Uint8Array[]> {
+  const keys = (await inTable(store, 'A')).map(({ key }) => key);
+  return keys.toSorted((a, b) => appendedBlockStartOf(a) - appendedBlockStartOf(b));
+}
+
+/** The extent that was written over the boundary of two chunks. */
+async function sharedByChunks(store: TestStore): Promise<string> {
+  const counted = new Set((await inTable(store, 'R')).map(({ key }) => idOf(key)));
+  const rows = await inTable(store, 'M');
+  const named = rows.map(({ value }) => new Set(decodeChunk(value).pieces.map(({ extent }) => extent.id)));
+  return [...(named[0] as Set<string>)].find((id) => named[1]?.has(id) === true && counted.has(id)) as string;
+}
+
+async function deletedContainerId(store: TestStore): Promise<string> {
+  return decodeJson<ContainerRecord>((await firstIn(store, 'D')).value).id;
+}
+
+async function blobIn(store: TestStore, containerId: string): Promise<FoundBlob> {
+  const entries = await inTable(store, 'B');
+  const entry = entries.find(
+    ({ key }) => parseBlobKey(key).containerId === containerId && parseBlobKey(key).kind === 'blob',
+  ) as Entry;
+  return { ...entry, blob: decodeJson<BlobRecord>(entry.value) };
+}
+
 describe('a fault in what several hold, or what stands beside the blob, is found', () => {
   const counts: readonly Fault[] = [
     [
@@ -856,31 +881,6 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         findings.join('\n'),
       );
     });
-  }
-
-  async function blocksOf(store: TestStore): Promise<Uint8Array[]> {
-    const keys = (await inTable(store, 'A')).map(({ key }) => key);
-    return keys.toSorted((a, b) => appendedBlockStartOf(a) - appendedBlockStartOf(b));
-  }
-
-  /** The extent that was written over the boundary of two chunks. */
-  async function sharedByChunks(store: TestStore): Promise<string> {
-    const counted = new Set((await inTable(store, 'R')).map(({ key }) => idOf(key)));
-    const rows = await inTable(store, 'M');
-    const named = rows.map(({ value }) => new Set(decodeChunk(value).pieces.map(({ extent }) => extent.id)));
-    return [...(named[0] as Set<string>)].find((id) => named[1]?.has(id) === true && counted.has(id)) as string;
-  }
-
-  async function deletedContainerId(store: TestStore): Promise<string> {
-    return decodeJson<ContainerRecord>((await firstIn(store, 'D')).value).id;
-  }
-
-  async function blobIn(store: TestStore, containerId: string): Promise<FoundBlob> {
-    const entries = await inTable(store, 'B');
-    const entry = entries.find(
-      ({ key }) => parseBlobKey(key).containerId === containerId && parseBlobKey(key).kind === 'blob',
-    ) as Entry;
-    return { ...entry, blob: decodeJson<BlobRecord>(entry.value) };
   }
 });
 

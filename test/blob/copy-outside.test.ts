@@ -53,6 +53,12 @@ const described = ({ to }: Begun): Promise<Properties> =>
     return properties.copyStatusDescription !== undefined && properties;
   });
 
+/** The end of a copy that waits to be tried again: the node looks for such by itself, when its clock has moved. */
+async function retried(copy: Begun): Promise<Properties> {
+  server.clock.advance({ seconds: 60 });
+  return ended(copy);
+}
+
 describe('a copy from outside', () => {
   test('is pending and empty until it is complete, then all there with a new ETag', async () => {
     const source = await OutsideSource.start(BYTES);
@@ -290,12 +296,6 @@ describe('a failing source', () => {
     assert.equal(failed.copyStatus, 'failed');
     assert.match(failed.copyStatusDescription ?? '', /^500 OperationCancelled /);
   });
-
-  /** The end of a copy that waits to be tried again: the node looks for such by itself, when its clock has moved. */
-  async function retried(copy: Begun): Promise<Properties> {
-    server.clock.advance({ seconds: 60 });
-    return ended(copy);
-  }
 });
 
 describe('from a second server of this kind', async () => {
@@ -312,7 +312,7 @@ describe('from a second server of this kind', async () => {
       },
       theirs.credential as StorageSharedKeyCredential,
     );
-    return `${blob.url}?${sas}`;
+    return `${blob.url}?${sas.toString()}`;
   };
 
   test('a block blob is copied with headers, metadata and MD5, and its signature hidden', async () => {

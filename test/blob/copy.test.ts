@@ -47,6 +47,21 @@ const blockId = (text: string): string => Buffer.from(text).toString('base64');
 const rawCopy = (to: BlockBlobClient, headers: Record<string, string>): Promise<RawResponse> =>
   send(server.url, { method: 'PUT', path: `/${to.containerName}/${to.name}`, headers });
 
+const freshAppend = async (...blocks: string[]): Promise<AppendBlobClient> => {
+  const blob = container.getAppendBlobClient(randomUUID());
+  await blob.create();
+  for (const block of blocks) await blob.appendBlock(block, block.length);
+  return blob;
+};
+
+const freshPages = async (lengthBytes: number): Promise<PageBlobClient> => {
+  const blob = container.getPageBlobClient(randomUUID());
+  await blob.create(lengthBytes, { blobSequenceNumber: 5, metadata: { a: '1' } });
+  return blob;
+};
+
+const page = (text: string): Buffer => Buffer.alloc(512, text);
+
 describe('a copy has of its source', () => {
   test('content, content headers, MD5 and metadata, and says where it came from', async () => {
     const from = await freshBlob('content', {
@@ -135,13 +150,6 @@ describe('a copy has of its source', () => {
 });
 
 describe('an append blob', () => {
-  const freshAppend = async (...blocks: string[]): Promise<AppendBlobClient> => {
-    const blob = container.getAppendBlobClient(randomUUID());
-    await blob.create();
-    for (const block of blocks) await blob.appendBlock(block, block.length);
-    return blob;
-  };
-
   test('and its copy grow apart', async () => {
     const from = await freshAppend('one,', 'two,');
     const to = container.getAppendBlobClient(randomUUID());
@@ -177,13 +185,6 @@ describe('an append blob', () => {
 });
 
 describe('a page blob', () => {
-  const freshPages = async (lengthBytes: number): Promise<PageBlobClient> => {
-    const blob = container.getPageBlobClient(randomUUID());
-    await blob.create(lengthBytes, { blobSequenceNumber: 5, metadata: { a: '1' } });
-    return blob;
-  };
-  const page = (text: string): Buffer => Buffer.alloc(512, text);
-
   test('is copied with its pages and sequence number, and both are written on apart', async () => {
     const from = await freshPages(4 * 1024 * 1024);
     await from.uploadPages(page('a'), 0, 512);
@@ -285,7 +286,7 @@ describe('a source', () => {
       },
       credential,
     );
-    return `${blob.url}?${sas}`;
+    return `${blob.url}?${sas.toString()}`;
   };
 
   test('in another account is copied with a signature, which nobody is shown', async () => {
@@ -435,7 +436,7 @@ describe('a destination', () => {
       send(server.url, {
         method: 'PUT',
         path: `/${container.containerName}/${name}?${sas(name)}`,
-        headers: { 'x-ms-copy-source': `${from.url}?${source}` },
+        headers: { 'x-ms-copy-source': `${from.url}?${source.toString()}` },
         account: null,
       });
     assert.equal((await put(to.name)).outcome, '403 UnauthorizedBlobOverwrite');

@@ -35,6 +35,24 @@ async function hierarchy(container: ContainerClient, delimiter: string, prefix =
 const rawList = (container: ContainerClient, query: string): ReturnType<typeof send> =>
   send(server.url, { method: 'GET', path: `/${container.containerName}?restype=container&comp=list${query}` });
 
+/** Everything that can be asked for, of a blob by name. */
+async function entry(container: ContainerClient, name: string, options?: ContainerListBlobsOptions): Promise<BlobItem> {
+  const everything = {
+    includeCopy: true,
+    includeDeleted: true,
+    includeDeletedWithVersions: true,
+    includeImmutabilityPolicy: true,
+    includeLegalHold: true,
+    includeMetadata: true,
+    includeSnapshots: true,
+    includeTags: true,
+    includeUncommitedBlobs: true,
+    includeVersions: true,
+  };
+  for await (const item of container.listBlobsFlat(options ?? everything)) if (item.name === name) return item;
+  return assert.fail(`${name} is not listed`);
+}
+
 const NAMES = ['B', 'a', 'a/1', 'a/2', 'a/b/1', 'a-1', 'b', 'c/1', 'Ä', 'z', '🪨'];
 const ORDINAL = NAMES.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
@@ -195,28 +213,6 @@ describe('a hierarchical list', () => {
 });
 
 describe('an entry', () => {
-  /** Everything that can be asked for, of a blob by name. */
-  async function entry(
-    container: ContainerClient,
-    name: string,
-    options?: ContainerListBlobsOptions,
-  ): Promise<BlobItem> {
-    const everything = {
-      includeCopy: true,
-      includeDeleted: true,
-      includeDeletedWithVersions: true,
-      includeImmutabilityPolicy: true,
-      includeLegalHold: true,
-      includeMetadata: true,
-      includeSnapshots: true,
-      includeTags: true,
-      includeUncommitedBlobs: true,
-      includeVersions: true,
-    };
-    for await (const item of container.listBlobsFlat(options ?? everything)) if (item.name === name) return item;
-    return assert.fail(`${name} is not listed`);
-  }
-
   test('tells tags, where they are asked for, and always how many there are', async () => {
     const container = await freshContainer(service);
     await container.getBlockBlobClient('blob').upload('x', 1, { tags: { b: '2', 'a b': 'c+d' } });

@@ -29,7 +29,10 @@ const write = (blob: PageBlobClient, offset: number, bytes: Buffer, options = {}
 const filled = (text: string, lengthBytes = PAGE): Buffer => Buffer.alloc(lengthBytes, text);
 
 const rangesOf = async (blob: PageBlobClient, offset?: number, count?: number): Promise<(readonly number[])[]> =>
-  ((await blob.getPageRanges(offset, count)).pageRange ?? []).map(({ offset: start, count: size }) => [start, size ?? -1]);
+  ((await blob.getPageRanges(offset, count)).pageRange ?? []).map(({ offset: start, count: size }) => [
+    start,
+    size ?? -1,
+  ]);
 
 /** The official client gives a range's last offset less its first as its count. */
 const asListed = (offset: number, lengthBytes: number): readonly number[] => [offset, lengthBytes - 1];

@@ -21,7 +21,7 @@ async function freshBlob(text = 'first'): Promise<{ container: ContainerClient; 
 }
 
 const snapshotOf = async (blob: BlockBlobClient): Promise<BlockBlobClient> =>
-  blob.withSnapshot((await blob.createSnapshot()).snapshot as string) as BlockBlobClient;
+  blob.withSnapshot((await blob.createSnapshot()).snapshot as string);
 
 const textOf = async (blob: Pick<BlockBlobClient, 'downloadToBuffer'>): Promise<string> =>
   (await blob.downloadToBuffer()).toString();
@@ -34,6 +34,9 @@ async function items(container: ContainerClient): Promise<BlobItem[]> {
 
 const raw = (container: ContainerClient, method: string, query: string, headers: Record<string, string> = {}) =>
   send(server.url, { method, path: `/${container.containerName}/blob${query}`, headers });
+
+const blockId = (number: number): string => Buffer.from(`block ${number}`).toString('base64');
+const blockBody = (number: number): Buffer => Buffer.alloc(10_000, String(number));
 
 describe('a snapshot', () => {
   test('is named by its time, to seven digits, and no two have the same', async () => {
@@ -103,21 +106,19 @@ describe('a snapshot', () => {
   test('of a block list keeps its blocks, though later lists take some of them over', async () => {
     const container = await freshContainer(service);
     const blob = container.getBlockBlobClient('blob');
-    const id = (number: number): string => Buffer.from(`block ${number}`).toString('base64');
-    const body = (number: number): Buffer => Buffer.alloc(10_000, String(number));
-    for (const number of [1, 2, 3]) await blob.stageBlock(id(number), body(number), 10_000);
-    await blob.commitBlockList([1, 2, 3].map(id));
+    for (const number of [1, 2, 3]) await blob.stageBlock(blockId(number), blockBody(number), 10_000);
+    await blob.commitBlockList([1, 2, 3].map(blockId));
     const first = await snapshotOf(blob);
-    await blob.stageBlock(id(4), body(4), 10_000);
-    await blob.commitBlockList([4, 2].map(id));
+    await blob.stageBlock(blockId(4), blockBody(4), 10_000);
+    await blob.commitBlockList([4, 2].map(blockId));
     const second = await snapshotOf(blob);
     await blob.upload('', 0);
-    assert.deepEqual(await first.downloadToBuffer(), Buffer.concat([1, 2, 3].map(body)));
-    assert.deepEqual(await second.downloadToBuffer(), Buffer.concat([4, 2].map(body)));
+    assert.deepEqual(await first.downloadToBuffer(), Buffer.concat([1, 2, 3].map(blockBody)));
+    assert.deepEqual(await second.downloadToBuffer(), Buffer.concat([4, 2].map(blockBody)));
     const list = await first.getBlockList('committed');
     assert.deepEqual(
       list.committedBlocks?.map(({ name }) => name),
-      [1, 2, 3].map(id),
+      [1, 2, 3].map(blockId),
     );
     await first.delete();
     await blob.delete({ deleteSnapshots: 'include' });

@@ -93,7 +93,7 @@ async function items(container: ContainerClient): Promise<BlobItem[]> {
 const told = async (container: ContainerClient): Promise<string[]> =>
   (await items(container)).map((item) => {
     const what = item.snapshot ? 'snapshot' : item.versionId && !item.isCurrentVersion ? 'version' : 'blob';
-    return `${item.deleted === true ? 'deleted ' : ''}${what} ${item.properties.contentLength}`;
+    return `${item.deleted ? 'deleted ' : ''}${what} ${item.properties.contentLength}`;
   });
 
 const raw = (container: ContainerClient, method: string, query: string): Promise<RawResponse> => {
@@ -101,6 +101,11 @@ const raw = (container: ContainerClient, method: string, query: string): Promise
   const path = `/${container.containerName}/blob?${query}&${tokenOf(account)}`;
   return send(server.url, { method, path, account: null, pathAccount: account.name });
 };
+
+const versionQuery = (item: BlobItem | undefined): string =>
+  `versionid=${encodeURIComponent(item?.versionId as string)}`;
+const blockId = (number: number): string => Buffer.from(`block ${number}`).toString('base64');
+const blockBody = (number: number): Buffer => Buffer.alloc(10_000, String(number));
 
 describe('a deleted blob', () => {
   test('is not there to anybody who does not ask for such', async () => {
@@ -241,19 +246,17 @@ describe('what is overwritten', () => {
 
   test('keeps its blocks, though the new list takes some of them over', async () => {
     const { container, blob } = await freshBlob();
-    const id = (number: number): string => Buffer.from(`block ${number}`).toString('base64');
-    const body = (number: number): Buffer => Buffer.alloc(10_000, String(number));
-    for (const number of [1, 2, 3]) await blob.stageBlock(id(number), body(number), 10_000);
-    await blob.commitBlockList([1, 2, 3].map(id));
+    for (const number of [1, 2, 3]) await blob.stageBlock(blockId(number), blockBody(number), 10_000);
+    await blob.commitBlockList([1, 2, 3].map(blockId));
     server.clock.advance({ seconds: 0.01 });
-    await blob.stageBlock(id(4), body(4), 10_000);
-    await blob.commitBlockList([2, 4].map(id));
+    await blob.stageBlock(blockId(4), blockBody(4), 10_000);
+    await blob.commitBlockList([2, 4].map(blockId));
     await blob.delete();
     await blob.undelete();
     const [before] = await items(container);
     const snapshot = blob.withSnapshot(before?.snapshot as string);
-    assert.deepEqual(await snapshot.downloadToBuffer(), Buffer.concat([1, 2, 3].map(body)));
-    assert.deepEqual(await blob.downloadToBuffer(), Buffer.concat([2, 4].map(body)));
+    assert.deepEqual(await snapshot.downloadToBuffer(), Buffer.concat([1, 2, 3].map(blockBody)));
+    assert.deepEqual(await blob.downloadToBuffer(), Buffer.concat([2, 4].map(blockBody)));
   });
 
   test('comes back as snapshots when the blob does; the last state is the blob', async () => {
@@ -394,21 +397,20 @@ describe('with versions', () => {
     const { container, blob } = await freshBlob(versioned);
     await write(blob, '1', '22');
     const [first, second] = await items(container);
-    const at = (item: BlobItem | undefined): string => `versionid=${encodeURIComponent(item?.versionId as string)}`;
     const permanently = (query: string) => raw(container, 'DELETE', `${query}&deletetype=permanent`);
-    assert.equal((await permanently(at(first))).outcome, '409 BlobSnapshotNotSoftDeleted');
-    assert.equal((await permanently(at(second))).outcome, '403 OperationNotAllowedOnRootBlob');
+    assert.equal((await permanently(versionQuery(first))).outcome, '409 BlobSnapshotNotSoftDeleted');
+    assert.equal((await permanently(versionQuery(second))).outcome, '403 OperationNotAllowedOnRootBlob');
     assert.equal((await permanently('')).outcome, '409 InvalidOperation');
     assert.equal(
-      (await raw(container, 'DELETE', `${at(first)}&deletetype=soft`)).outcome,
+      (await raw(container, 'DELETE', `${versionQuery(first)}&deletetype=soft`)).outcome,
       '400 InvalidQueryParameterValue',
     );
-    assert.equal((await raw(container, 'DELETE', at(first))).outcome, '202');
-    const { outcome, headers } = await permanently(at(first));
+    assert.equal((await raw(container, 'DELETE', versionQuery(first))).outcome, '202');
+    const { outcome, headers } = await permanently(versionQuery(first));
     assert.equal(outcome, '202');
     assert.equal(headers['x-ms-delete-type-permanent'], 'true');
     assert.deepEqual(await told(container), ['blob 2']);
-    assert.equal((await permanently(at(first))).outcome, '404 BlobNotFound');
+    assert.equal((await permanently(versionQuery(first))).outcome, '404 BlobNotFound');
   });
 
   test('deleting for good takes a permission of its own', async () => {

@@ -121,10 +121,8 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
   test('asks a blob of rows a question', async () => {
     await upload('rows.csv', 'name,age\nada,36\ngrace,85\n');
     const query = ['--query-expression', 'SELECT name FROM BlobStorage WHERE age > 40'];
-    const answer = await az.succeed(
-      ...['storage', 'blob', 'query', '-c', container, '-n', 'rows.csv', ...query],
-      ...['--input-format', 'csv', '--in-has-header', 'true'],
-    );
+    const format = ['--input-format', 'csv', '--in-has-header', 'true'];
+    const answer = await az.succeed('storage', 'blob', 'query', '-c', container, '-n', 'rows.csv', ...query, ...format);
     assert.match(answer, /grace/u);
     assert.doesNotMatch(answer, /ada/u);
   });

@@ -32,13 +32,13 @@ import {
   after,
   isGone,
   isOver,
-  ModelContainer,
   type ModelBlock,
+  ModelContainer,
   type ModelName,
   type ModelState,
   newestOf,
 } from './blob-model.ts';
-import { BLOBS, CONTAINERS, isKeyedName, outcomeOf, TAG_NAME, TAG_VALUES, type Target, type World } from './blob-world.ts';
+import { isKeyedName, outcomeOf, TAG_NAME, TAG_VALUES, type Target, type World } from './blob-world.ts';
 
 const KIB = 1024;
 const PAGE_BYTES = 512;
@@ -233,8 +233,6 @@ export class BlobActions {
   delete(at: Target): Promise<void> {
     const deleteSnapshots = this.#random.pick([null, 'include', 'only'] as const);
     const { keeping } = this.#world;
-    const snapshotsOf = (name: ModelName) =>
-      name.base !== null && (name.base.hasOthers || name.base.versionId !== null) ? name.livePast('snapshot') : [];
     return this.#change(at, {
       expect: (name) => {
         if (name.base === null && name.staged.size === 0) return 'BlobNotFound';
@@ -294,7 +292,7 @@ export class BlobActions {
   // ---- copies inside the server
 
   async copy(at: Target): Promise<void> {
-    const from = { container: this.#random.pick(CONTAINERS), blob: this.#random.pick(BLOBS) };
+    const from = this.#world.someTarget(this.#world.find(at)?.live(this.#nowMs)?.type ?? null);
     const sourceName = this.#world.find(from);
     const past = this.#random.chance(0.4) ? this.#somePast(from) : null;
     const source = past === null ? sourceName?.live(this.#nowMs) : sourceName?.past[past.kind].get(past.moment)?.state;
@@ -532,6 +530,12 @@ interface Blocks {
 }
 
 const given = ({ versionId = null as never }: Written): { versionId: Moment | null } => ({ versionId });
+
+/** Those that a delete of the blob looks for. */
+function snapshotsOf(name: ModelName): unknown[] {
+  const { base } = name;
+  return base !== null && (base.hasOthers || base.versionId !== null) ? name.livePast('snapshot') : [];
+}
 
 const refuseAbsent = (base: ModelState | null): string | null => (base === null ? 'BlobNotFound' : null);
 

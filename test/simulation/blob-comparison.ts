@@ -12,7 +12,7 @@ import type { BlobAt } from '../../src/service/blob/load.ts';
 import type { BlobRecord, StagingRecord } from '../../src/service/records/blob-record.ts';
 import { decodeJson } from '../../src/service/records/codec.ts';
 import { parseBlobKey } from '../../src/service/records/keys.ts';
-import { ACCOUNT, gather } from '../harness/store.ts';
+import { ACCOUNT, blobRequest, gather } from '../harness/store.ts';
 import type { ModelName, ModelState, PastState } from './blob-model.ts';
 import { CONTAINERS, outcomeOf, TAG_NAME, TAG_VALUES, type Target, type World } from './blob-world.ts';
 
@@ -173,7 +173,9 @@ async function compareTags(world: World): Promise<void> {
 async function compareBlocks(world: World, target: Target, name: ModelName): Promise<void> {
   const base = name.live(world.nowMs);
   const staged = name.liveStaged(world.nowMs);
-  const list = await outcomeOf(getBlockList(world.store.storage, { ...world.request(target), type: 'all' }));
+  const list = await outcomeOf(
+    getBlockList(world.store.storage, { ...blobRequest(target.container, target.blob), type: 'all' }),
+  );
   const expected = base === null && staged.size === 0 ? 'BlobNotFound' : 'ok';
   if (base !== null && base.type !== 'BlockBlob') {
     assert.equal(list.code, 'InvalidBlobType');
@@ -196,9 +198,10 @@ async function compareBytes(world: World, { target, at, state }: Readable): Prom
   const { bytes } = await getBlob(world.store.storage, { ...world.request(target), at, range: null });
   assert.ok((await gather(bytes)).equals(state.bytes), `the bytes of ${what}`);
   if (state.bytes.length < 2) return;
-  const from = world.random.below(state.bytes.length - 1);
-  const to = from + world.random.below(state.bytes.length - from);
-  const range = { from, to };
-  const part = await getBlob(world.store.storage, { ...world.request(target), at, range: { kind: 'fromTo', ...range } as never });
-  assert.ok((await gather(part.bytes)).equals(state.bytes.subarray(from, to + 1)), `a part of the bytes of ${what}`);
+  const firstOffsetBytes = world.random.below(state.bytes.length);
+  const lastOffsetBytes = firstOffsetBytes + world.random.below(state.bytes.length - firstOffsetBytes);
+  const range = { firstOffsetBytes, lastOffsetBytes };
+  const part = await getBlob(world.store.storage, { ...world.request(target), at, range });
+  const expected = state.bytes.subarray(firstOffsetBytes, lastOffsetBytes + 1);
+  assert.ok((await gather(part.bytes)).equals(expected), `a part of the bytes of ${what}`);
 }

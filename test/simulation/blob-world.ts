@@ -1,15 +1,22 @@
 /** The two sides of a simulation of blobs: the store under test and the model of what it should hold. */
 import { createHash } from 'node:crypto';
-import { StorageError } from '../../src/service/storage-error.ts';
-import type { AccountSettings } from '../../src/service/storage.ts';
+import type { BlobType } from '../../src/rules/precedence.ts';
 import type { CustomerKey } from '../../src/service/extents/customer-key.ts';
+import type { AccountSettings } from '../../src/service/storage.ts';
+import { StorageError } from '../../src/service/storage-error.ts';
 import type { Random } from '../harness/random.ts';
 import { blobRequest, type TestStore } from '../harness/store.ts';
 import type { Keeping, ModelContainer, ModelName } from './blob-model.ts';
 
 export const CONTAINERS = ['one', 'two'];
 /** The last one is always written with the customer's key. */
-export const BLOBS = ['a', 'a/b', 'b', 'ü'];
+export const BLOBS = ['block', 'block/append', 'page', 'ü'];
+/** What is mostly done to what, so that few operations are refused. */
+const USUAL_BLOBS: Readonly<Record<BlobType, string>> = {
+  BlockBlob: 'block',
+  AppendBlob: 'block/append',
+  PageBlob: 'page',
+};
 export const TAG_NAME = 'colour';
 export const TAG_VALUES = ['blue', 'red', 'white'];
 
@@ -48,10 +55,11 @@ export class World {
     return { keepsVersions: this.settings.keepsVersions, retentionDays: this.retentionDays };
   }
 
-  /** One blob is changed much more often than the others, so that its states pile up. */
-  someTarget(): Target {
-    if (this.random.chance(0.6)) return { container: 'one', blob: 'a' };
-    return { container: this.random.pick(CONTAINERS), blob: this.random.pick(BLOBS) };
+  /** A few blobs are changed much more often than the others, so that their states pile up. */
+  someTarget(type: BlobType | null): Target {
+    const usual = USUAL_BLOBS[type ?? this.random.pick(['BlockBlob', 'AppendBlob', 'PageBlob'])];
+    const container = this.random.chance(0.7) ? 'one' : this.random.pick(CONTAINERS);
+    return { container, blob: this.random.chance(0.85) ? usual : this.random.pick(BLOBS) };
   }
 
   find({ container, blob }: Target): ModelName | null {

@@ -24,7 +24,7 @@ export function blobDoor(storage: Storage, sources: SourceOptions): Door {
       origin: sources.origin(),
       nowMs: storage.clock.nowMs(),
       wallNowMs: systemClock.nowMs(),
-      loadAcl: door.loadAcl,
+      loadAcl: (account, resource) => door.loadAcl(account, resource),
     });
   const door: Door = {
     service: SERVICE,

@@ -9,7 +9,6 @@ import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoi
 import { renderListedBlob } from './listed-blob.ts';
 import { containerNameOf, type Operation } from './operation.ts';
 
-export { renderName } from './listed-blob.ts';
 
 const INCLUDE: ReadonlySet<string> = new Set([
   'snapshots',

@@ -12,7 +12,7 @@ import { readWhole, requireContentLength } from '../body.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from '../xml.ts';
 import { parseKeyMarker, parseMaxResults, renderKeyMarker, serviceEndpoint } from './list.ts';
-import { renderName } from './list-blobs.ts';
+import { renderName } from './listed-blob.ts';
 import type { BlobResource, Operation } from './operation.ts';
 import { parseBlobRequest, parseBodyHashes, parseConditions, refuseBodyHashes } from './request-headers.ts';
 

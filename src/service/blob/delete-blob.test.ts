@@ -87,6 +87,16 @@ const list = async (): Promise<readonly ListedBlob[]> =>
       includeDeleted: true,
     })
   ).items;
+const permanently = (at: BlobAt | null): Promise<boolean> => remove({ at, isPermanent: true });
+const hold = (at: BlobAt | null, legalHold: boolean) =>
+  setLegalHold(store.storage, { ...blobRequest('box', 'b'), at, legalHold });
+const texts = async (): Promise<string[]> =>
+  Promise.all(
+    (await list()).map((item) => {
+      const versionId = 'blob' in item ? item.blob.versionId : undefined;
+      return textOf(versionId === undefined ? null : { kind: 'version', moment: versionId });
+    }),
+  );
 const kinds = async (): Promise<string> =>
   (await list())
     .map((item) => ('blob' in item && item.blob.deleted !== undefined ? `deleted ${item.kind}` : item.kind))
@@ -133,9 +143,6 @@ describe('many snapshots', () => {
 });
 
 describe('a legal hold', () => {
-  const hold = (at: BlobAt | null, legalHold: boolean) =>
-    setLegalHold(store.storage, { ...blobRequest('box', 'b'), at, legalHold });
-
   test('on a snapshot keeps it, and with it the blob and the other snapshots', async () => {
     await put('a');
     const [first, second] = [await takeSnapshot(), await takeSnapshot()];
@@ -196,14 +203,6 @@ describe('whether it is gone for good is told', () => {
 });
 
 describe('an account that begins to keep versions, and ceases to', () => {
-  const texts = async (): Promise<string[]> =>
-    Promise.all(
-      (await list()).map((item) => {
-        const versionId = 'blob' in item ? item.blob.versionId : undefined;
-        return textOf(versionId === undefined ? null : { kind: 'version', moment: versionId });
-      }),
-    );
-
   test('keeps what it had before, at the same time even, and all that was a version', async () => {
     await put('a');
     keepsVersions = true;
@@ -226,7 +225,6 @@ describe('an account that begins to keep versions, and ceases to', () => {
 });
 
 describe('for good', () => {
-  const permanently = (at: BlobAt | null): Promise<boolean> => remove({ at, isPermanent: true });
   const ALLOWED = { enabled: true, days: 1, allowPermanentDelete: true };
 
   test('only where the account allows it', async () => {

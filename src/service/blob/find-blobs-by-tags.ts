@@ -74,13 +74,13 @@ async function scopeOf(snapshot: Snapshot, request: FindBlobsRequest): Promise<I
   return container === null || isElsewhere ? 'none' : container.id;
 }
 
+const narrowest = (terms: readonly TagTerm[]): TagTerm =>
+  terms.reduce((best, term) => (narrownessOf(term) > narrownessOf(best) ? term : best));
+
 /** One value is narrower than a range with two ends, and that than one with a single end. */
-function narrowest(terms: readonly TagTerm[]): TagTerm {
-  const rank = ({ min, max }: TagTerm): number => {
-    if (min !== null && max !== null) return min.value === max.value ? 2 : 1;
-    return 0;
-  };
-  return terms.reduce((best, term) => (rank(term) > rank(best) ? term : best));
+function narrownessOf({ min, max }: TagTerm): number {
+  if (min === null || max === null) return 0;
+  return min.value === max.value ? 2 : 1;
 }
 
 /** Values end with 00 and hold no control characters, so 01 stands right behind a value and before all longer ones. */

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { compareBytes, successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import type { Key, Snapshot } from '../../engine/engine.ts';
-import { blobKeys, blobNameEnd, blobNameStart, blobRange, parseBlobKey } from '../records/keys.ts';
+import { blobKeys, blobNameEnd, blobNameStart, blobRange, type ParsedBlobKey, parseBlobKey } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { formatPlace, type ListPlace, parsePlace, placeKey } from './list-place.ts';
@@ -104,7 +104,12 @@ class Walk implements AsyncIterable<Placed> {
         wastedRecords++;
         if (compareBytes(key, this.#from) < 0) continue;
         wastedRecords = 0;
-        yield* this.#take(key, value);
+        const parsed = parseBlobKey(key);
+        if (this.#current !== null && this.#current.name !== parsed.name) {
+          for (const placed of await this.#endName(this.#current)) yield placed;
+          if (compareBytes(key, this.#from) < 0) continue;
+        }
+        for (const placed of this.#take(parsed, value)) yield placed;
       }
       const last = entries.at(-1);
       if (last === undefined || entries.length < limit) break;
@@ -116,7 +121,7 @@ class Walk implements AsyncIterable<Placed> {
         await nextTurn();
       }
     }
-    yield* this.#endName();
+    if (this.#current !== null) for (const placed of await this.#endName(this.#current)) yield placed;
   }
 
   /** In the middle of a name, what stands before is known to have been shown; its staged blocks are still to come. */
@@ -133,44 +138,39 @@ class Walk implements AsyncIterable<Placed> {
     if (staging) this.#current.take({ kind: 'staging', moment: '' }, staging.value);
   }
 
-  async *#take(key: Key, value: Uint8Array): AsyncGenerator<Placed> {
-    const { name, kind, moment } = parseBlobKey(key);
-    if (this.#current !== null && this.#current.name !== name) {
-      yield* this.#endName();
-      if (compareBytes(key, this.#from) < 0) return;
-    }
+  #take({ name, kind, moment }: ParsedBlobKey, value: Uint8Array): Placed[] {
     if (this.#current === null) {
       const address = { account: this.#request.name.account, containerId: this.#containerId, name };
       this.#current = new ListedName(address, this.#listing);
       this.#isInside = false;
     }
     const current = this.#current;
-    yield* this.#show(current, current.take({ kind, moment }, value));
+    const placed = this.#show(current, current.take({ kind, moment }, value));
+    if (current.isLive) this.#current = null;
     if (this.#current !== null) this.#from = current.jumpBehind(kind) ?? this.#from;
+    return placed;
   }
 
-  async *#endName(): AsyncGenerator<Placed> {
-    const ended = this.#current;
-    if (ended === null) return;
+  async #endName(ended: ListedName): Promise<Placed[]> {
     this.#current = null;
-    yield* this.#show(ended, await ended.end(this.#snapshot));
+    return this.#show(ended, await ended.end(this.#snapshot));
   }
 
-  *#show({ name }: ListedName, shown: readonly Shown[]): Generator<Placed> {
-    if (shown.length === 0) return;
+  #show({ name }: ListedName, shown: readonly Shown[]): Placed[] {
+    if (shown.length === 0) return [];
     const { prefix, delimiter, name: container } = this.#request;
     const cut = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
     if (cut !== -1) {
       const shared = name.slice(0, cut + delimiter.length);
       this.#current = null;
       this.#from = blobNameEnd(container.account, this.#containerId, shared);
-      yield { item: { kind: 'prefix', name: shared }, place: shared };
-      return;
+      return [{ item: { kind: 'prefix', name: shared }, place: shared }];
     }
-    for (const { item, at } of shown) {
-      yield { item, place: formatPlace({ name, at: this.#isInside ? at : null }) };
+    return shown.map(({ item, at }) => {
+      const place = formatPlace({ name, at: this.#isInside ? at : null });
       this.#isInside = true;
-    }
+      return { item, place };
+    });
   }
 }
 

@@ -84,6 +84,11 @@ export class ListedName {
     return this.address.name;
   }
 
+  /** The blob is there, and all is shown. */
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
   /** The next record of the name; gives what is certain by now. */
   take({ kind, moment }: Pick<ParsedBlobKey, 'kind' | 'moment'>, value: Uint8Array): Shown[] {
     switch (kind) {

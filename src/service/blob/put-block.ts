@@ -93,9 +93,12 @@ function refusePutBlock(loaded: LoadedBlob, request: PutBlockRequest & BlobReque
   refuse(refuseBlobWriteOperation({ ...asked, creates: true, requiredType: 'BlockBlob', effect: 'stages' }));
   const code = refuseBlockId(request.blockId, idLengthSoFar(loaded));
   if (code !== null) throw new StorageError(code);
+  encryptionOf(encryptionAsked(request), loaded.container);
   const otherKey = loaded.staging === null ? null : refuseKey(loaded.staging.encryption, request.key?.sha256 ?? null);
   if (otherKey !== null) throw new StorageError(otherKey);
 }
+
+const encryptionAsked = ({ key = null, encryptionScope = null }: PutBlockRequest) => ({ key, encryptionScope });
 
 function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
   if (staging !== null) return staging.blockIdBytes;
@@ -105,14 +108,14 @@ function idLengthSoFar({ staging, blob }: LoadedBlob): number | null {
 function newStaging(
   storage: Storage,
   { container }: LoadedBlob,
-  { blockId, key = null, encryptionScope = null }: PutBlockRequest,
+  request: PutBlockRequest,
   nowMs: number,
 ): StagingRecord {
   return {
     id: storage.ids.next(),
-    blockIdBytes: blockIdLengthBytes(blockId) as number,
+    blockIdBytes: blockIdLengthBytes(request.blockId) as number,
     createdMs: nowMs,
-    ...encryptionOf({ key, encryptionScope }, container),
+    ...encryptionOf(encryptionAsked(request), container),
     lease: AVAILABLE,
   };
 }

@@ -10,7 +10,8 @@ export function setBlobExpiry(
   storage: Storage,
   request: BlobRequest & { readonly option: ExpiryOption; readonly time: string | null },
 ): Promise<BlobRecord> {
-  return changeBlob(storage, request, ({ expiresMs: _, ...blob }, _tx, { nowMs }) => {
+  return changeBlob(storage, request, (stored, _tx, { nowMs }) => {
+    const { expiresMs: _, ...blob } = stored;
     const result = resolveExpiry(request, { createdMs: blob.createdMs, nowMs });
     if ('refusal' in result) {
       throw new StorageError(result.refusal, {

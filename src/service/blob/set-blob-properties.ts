@@ -23,12 +23,15 @@ export function setBlobProperties(storage: Storage, request: SetBlobPropertiesRe
   return changeBlob(
     storage,
     { ...request, ...(isOnPages ? { requiredType: 'PageBlob' as const } : {}) },
-    async ({ copy: _, ...blob }, tx) => ({
-      ...blob,
-      headers: sentAny ? headers : blob.headers,
-      ...(lengthBytes === null ? {} : await resize(tx, storage, blob, lengthBytes)),
-      ...(sequence === null ? {} : nextSequence(blob, sequence)),
-    }),
+    async (stored, tx) => {
+      const { copy: _, ...blob } = stored;
+      return {
+        ...blob,
+        headers: sentAny ? headers : blob.headers,
+        ...(lengthBytes === null ? {} : await resize(tx, storage, blob, lengthBytes)),
+        ...(sequence === null ? {} : nextSequence(blob, sequence)),
+      };
+    },
   );
 }
 

@@ -8,7 +8,8 @@ import { noteOnBlob } from './note-on-blob.ts';
 /** Set Blob Tags: what is sent replaces everything; none clears them. */
 export function setBlobTags(storage: Storage, request: BlobRequest & { readonly tags: Tags }): Promise<BlobRecord> {
   const needsLease = request.version >= SINCE_TAGS_NEED_LEASE;
-  return noteOnBlob(storage, { ...request, needsLease }, ({ tags: _, ...blob }) =>
-    request.tags.length === 0 ? blob : { ...blob, tags: request.tags },
-  );
+  return noteOnBlob(storage, { ...request, needsLease }, (blob) => {
+    const { tags: _, ...untagged } = blob;
+    return request.tags.length === 0 ? untagged : { ...untagged, tags: request.tags };
+  });
 }

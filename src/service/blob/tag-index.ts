@@ -21,11 +21,12 @@ export function indexTags(
   { before = [], after = [] }: { before: Tags | undefined; after: Tags | undefined },
 ): void {
   if (before === after) return;
-  const isIn = (tags: Tags, [name, value]: Tags[number]): boolean =>
-    tags.some(([otherName, otherValue]) => otherName === name && otherValue === value);
   for (const tag of before) if (!isIn(after, tag)) for (const key of tagKeys(address, tag)) tx.delete(key);
   for (const tag of after) if (!isIn(before, tag)) for (const key of tagKeys(address, tag)) tx.put(key, NOTHING);
 }
+
+const isIn = (tags: Tags, [name, value]: Tags[number]): boolean =>
+  tags.some(([otherName, otherValue]) => otherName === name && otherValue === value);
 
 /** The two rows of one tag of a blob. */
 export const tagKeys = (address: BlobAddress, [name, value]: Tags[number]): Key[] =>

@@ -181,6 +181,49 @@ describe('a deleted blob', () => {
   });
 });
 
+test('block lists that share blocks keep them, deleted, undeleted and swept, until the last of them is gone', async () => {
+  const commit = async (...numbers: number[]): Promise<void> => {
+    for (const number of numbers) await store.putBlock('box', 'b', blockIdOf(number), large(String(number)));
+    await store.putBlockList(
+      'box',
+      'b',
+      numbers.map((number) => ({ kind: 'uncommitted', id: blockIdOf(number) })),
+    );
+  };
+  const keep = (...numbers: number[]): Promise<void> =>
+    store.putBlockList(
+      'box',
+      'b',
+      numbers.map((number) => ({ kind: 'committed', id: blockIdOf(number) })),
+    );
+  await commit(1, 2, 3);
+  store.clock.advance({ seconds: 1 });
+  await keep(3, 2);
+  store.clock.advance({ seconds: 1 });
+  await keep(2);
+  await store.sweep();
+  await remove();
+  await store.sweep();
+  await undelete();
+  await store.sweep();
+  const contents = await Promise.all(
+    (await list()).map(async (item) => {
+      const at = item.kind === 'snapshot' ? ({ kind: 'snapshot', moment: item.moment } as const) : null;
+      const { bytes } = await getBlob(store.storage, { ...blobRequest('box', 'b'), at, range: null });
+      return gather(bytes as Uint8Array);
+    }),
+  );
+  assert.deepEqual(
+    contents,
+    [['1', '2', '3'], ['3', '2'], ['2']].map((texts) => Buffer.concat(texts.map(large))),
+  );
+  await remove({ deleteSnapshots: 'include' });
+  store.clock.advance({ seconds: RETENTION_DAYS * DAY_SECONDS });
+  assert.equal(await doWhatIsDue(store.storage), 3);
+  await store.sweep();
+  assert.deepEqual(await tableCounts(), { C: 1, P: 1 });
+});
+
 describe('versions', () => {
   test('that were deleted are live again; a blob that has versions only is not made of them', async () => {
     keepsVersions = true;

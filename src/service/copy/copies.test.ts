@@ -60,7 +60,11 @@ async function assertClean(store: TestStore): Promise<void> {
   // A node that leads since another has left waits before it sweeps.
   for (let beats = 0; beats <= SETTLING_BEATS; beats++) await store.beat();
   await store.sweep();
-  const { findings, awaitingSweep } = await checkStore({ ...store, afterCrash: false });
+  const { findings, awaitingSweep } = await checkStore({
+    engine: store.engine,
+    content: store.content,
+    afterCrash: false,
+  });
   assert.deepEqual([findings, awaitingSweep], [[], 0]);
   const left = (await store.records()).filter((key) => /^[JK] /.test(key));
   assert.deepEqual(left, []);
@@ -191,28 +195,27 @@ test('more copies than a node makes at a time wait for each other, and all are m
   await store.close();
 });
 
+const writePage = async (store: TestStore, blob: string, offsetBytes: number, letter: string): Promise<void> => {
+  const bytes = Buffer.alloc(512, letter);
+  await putPage(store.storage, {
+    ...blobRequest('c', blob),
+    range: { offsetBytes, lengthBytes: 512 },
+    sequence: { le: null, lt: null, eq: null },
+    body: {
+      stream: async function* () {
+        yield bytes;
+      },
+      whole: async () => bytes,
+      lengthBytes: 512,
+      md5: null,
+      crc64: null,
+    },
+  });
+};
+
 describe('a page blob of many chunks', () => {
   const CHUNK = 256 * 1024;
   const CHUNK_COUNT = 400;
-  const request = (blob: string) => blobRequest('c', blob);
-
-  const writePage = async (store: TestStore, blob: string, offsetBytes: number, letter: string): Promise<void> => {
-    const bytes = Buffer.alloc(512, letter);
-    await putPage(store.storage, {
-      ...request(blob),
-      range: { offsetBytes, lengthBytes: 512 },
-      sequence: { le: null, lt: null, eq: null },
-      body: {
-        stream: async function* () {
-          yield bytes;
-        },
-        whole: async () => bytes,
-        lengthBytes: 512,
-        md5: null,
-        crc64: null,
-      },
-    });
-  };
 
   /** With a hook that is called once, before the commit of the copy's second step. */
   async function openWithSource(): Promise<{ store: TestStore; between: (act: () => Promise<void>) => void }> {
@@ -221,7 +224,7 @@ describe('a page blob of many chunks', () => {
     await store.createContainer('c');
     const lengthBytes = CHUNK_COUNT * CHUNK;
     const created = { ...NEW_BLOB, type: 'PageBlob', lengthBytes, sequenceNumber: '3', mayOverwrite: true } as const;
-    await putEmptyBlob(store.storage, { ...request('source'), ...created });
+    await putEmptyBlob(store.storage, { ...blobRequest('c', 'source'), ...created });
     for (let chunk = 0; chunk < CHUNK_COUNT; chunk++) await writePage(store, 'source', chunk * CHUNK, 'a');
     return {
       store,
@@ -239,7 +242,7 @@ describe('a page blob of many chunks', () => {
 
   const letterAt = async (store: TestStore, blob: string, chunk: number): Promise<string> => {
     const range = { firstOffsetBytes: chunk * CHUNK, lastOffsetBytes: chunk * CHUNK };
-    const { bytes } = await getBlob(store.storage, { ...request(blob), range });
+    const { bytes } = await getBlob(store.storage, { ...blobRequest('c', blob), range });
     return (await gather(bytes)).toString();
   };
 

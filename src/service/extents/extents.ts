@@ -158,6 +158,9 @@ export class Extents {
       case 'appended':
         this.discardLater(tx, { kind: 'list', id });
         return;
+      case 'empty':
+      case 'pages':
+        return;
     }
   }
 

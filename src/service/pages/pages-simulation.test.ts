@@ -318,7 +318,9 @@ class Simulation {
   }
 
   async #beginCopy(name: string): Promise<void> {
-    if (this.#copies.length <= 2 && this.#model.size <= 10) this.#copies.push(await this.#newCopy(name));
+    if (this.#copies.length > 2 || this.#model.size > 10) return;
+    const copy = await this.#newCopy(name);
+    this.#copies.push(copy);
   }
 
   async #copyAtOnce(name: string): Promise<void> {

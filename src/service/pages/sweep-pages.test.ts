@@ -140,6 +140,24 @@ describe('a sweep of epochs', () => {
   });
 });
 
+test('states with more pieces than one step takes are removed in several', async () => {
+  store = new PageStore({ settings: { ...SETTINGS, stepPieces: 3 } });
+  await store.create('blob', CHUNK_COUNT * CHUNK_BYTES);
+  const writeTwice = async (): Promise<void> => {
+    await writeAll('a');
+    for (let chunk = 0; chunk < CHUNK_COUNT; chunk++) await store.write('blob', chunk * CHUNK_BYTES + 1024, page('b'));
+  };
+  await writeTwice();
+  await store.freeze('blob', 'snapshot');
+  await writeTwice();
+  await store.drop('snapshot');
+  await store.sweep();
+  assert.deepEqual(await tally(), { I: 2 * CHUNK_COUNT, M: CHUNK_COUNT, V: 1 });
+  await store.clear('blob', { offsetBytes: 0, lengthBytes: CHUNK_COUNT * CHUNK_BYTES });
+  await store.sweep();
+  assert.deepEqual(await tally(), { V: 1 });
+});
+
 test('a sweep of a cut leaves alone what is written there meanwhile', async () => {
   const hooks = new Hooks();
   store = new PageStore({ settings: SETTINGS, engine: hookEngine(openMemoryEngine(), hooks) });
