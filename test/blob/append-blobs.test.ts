@@ -299,7 +299,11 @@ describe('Append Block', () => {
     ];
     for (const conditions of unmet) {
       for (const block of ['y', random.bytes(50 * KIB)]) {
-        assert.equal(await refusal(append(blob, block, { conditions })), '412 ConditionNotMet', JSON.stringify(conditions));
+        assert.equal(
+          await refusal(append(blob, block, { conditions })),
+          '412 ConditionNotMet',
+          JSON.stringify(conditions),
+        );
       }
     }
     assert.equal(await outcome(append(blob, 'y', { conditions: { ifMatch: etag } })), 'ok');

@@ -49,6 +49,13 @@ const OTHER = freshKey();
 const keyed = { customerProvidedKey: KEY };
 const otherwise = { customerProvidedKey: OTHER };
 
+async function read(blob: BlobClient, options: object, offset = 0, count?: number): Promise<Buffer> {
+  const { readableStreamBody } = await blob.download(offset, count, options);
+  const chunks: Buffer[] = [];
+  for await (const chunk of readableStreamBody as NodeJS.ReadableStream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
 describe('the official client with a key', { skip: missingTool('openssl') }, () => {
   let container: ContainerClient;
   const endings: (() => Promise<void>)[] = [];
@@ -79,13 +86,6 @@ describe('the official client with a key', { skip: missingTool('openssl') }, () 
     const blob = freshName();
     await blob.upload(content, content.length, { metadata: { a: 'b' }, ...options });
     return blob;
-  }
-
-  async function read(blob: BlobClient, options: object, offset = 0, count?: number): Promise<Buffer> {
-    const { readableStreamBody } = await blob.download(offset, count, options);
-    const chunks: Buffer[] = [];
-    for await (const chunk of readableStreamBody as NodeJS.ReadableStream) chunks.push(chunk as Buffer);
-    return Buffer.concat(chunks);
   }
 
   for (const [what, content] of [
@@ -310,6 +310,13 @@ describe('a key in the headers', () => {
   });
 });
 
+const prescribed = async (preventEncryptionScopeOverride: boolean): Promise<ContainerClient> => {
+  const own = service.getContainerClient(`scoped-${randomUUID()}`);
+  const containerEncryptionScope = { defaultEncryptionScope: 'own', preventEncryptionScopeOverride };
+  await own.create({ containerEncryptionScope });
+  return own;
+};
+
 describe('an encryption scope', () => {
   test('is told of the blob that it was asked for', async () => {
     const blob = container.getBlockBlobClient(randomUUID());
@@ -344,12 +351,6 @@ describe('an encryption scope', () => {
   }
 
   test('is the container’s where none is asked for, and no other where it insists', async () => {
-    const prescribed = async (preventEncryptionScopeOverride: boolean): Promise<ContainerClient> => {
-      const own = service.getContainerClient(`scoped-${randomUUID()}`);
-      const containerEncryptionScope = { defaultEncryptionScope: 'own', preventEncryptionScopeOverride };
-      await own.create({ containerEncryptionScope });
-      return own;
-    };
     const open = (await prescribed(false)).getBlockBlobClient('blob');
     assert.equal((await open.upload('x', 1)).encryptionScope, 'own');
     assert.equal((await open.upload('x', 1, { encryptionScope: 'other' })).encryptionScope, 'other');

@@ -141,14 +141,14 @@ describe('Set Blob Expiry', () => {
   });
 });
 
-describe('a blob whose time has come', () => {
-  async function expired(): Promise<BlockBlobClient> {
-    const blob = await freshBlob();
-    await expireIn(blob, 10);
-    server.clock.advance({ seconds: 10 });
-    return blob;
-  }
+async function expired(): Promise<BlockBlobClient> {
+  const blob = await freshBlob();
+  await expireIn(blob, 10);
+  server.clock.advance({ seconds: 10 });
+  return blob;
+}
 
+describe('a blob whose time has come', () => {
   test('is there up to its last moment, and not in the next', async () => {
     const blob = await freshBlob();
     await expireIn(blob, 10);
@@ -235,10 +235,14 @@ describe('a blob whose time has come', () => {
     await disk.uploadPages(Buffer.alloc(512), 0, 512);
     assert.notEqual(await endOf(log), undefined, 'an append leaves the expiry as it is');
     server.clock.advance({ seconds: 10 });
-    const there = (blob: BlobClient): Promise<boolean> => blob.exists();
-    assert.deepEqual(await Promise.all([longer, anew, log, disk].map(there)), [true, true, false, false]);
+    assert.deepEqual(await Promise.all([longer, anew, log, disk].map((blob) => blob.exists())), [
+      true,
+      true,
+      false,
+      false,
+    ]);
     server.clock.advance({ seconds: 10 });
-    assert.deepEqual(await Promise.all([longer, anew].map(there)), [false, true]);
+    assert.deepEqual(await Promise.all([longer, anew].map((blob) => blob.exists())), [false, true]);
   });
 });
 

@@ -209,6 +209,10 @@ const expire = async (blob: BlobClient): Promise<unknown> => {
 
 const LONG = 'x'.repeat(50_000);
 
+/** Also of requests that were sent by hand. */
+const outcomeOf = (request: Promise<unknown>): Promise<string> =>
+  outcome(request).catch((error: Error) => error.message);
+
 describe('a blob under a policy or a hold', () => {
   const refused: readonly (readonly [string, Subject])[] = [
     ['Delete Blob', onBlocks((blob) => blob.delete())],
@@ -233,9 +237,6 @@ describe('a blob under a policy or a hold', () => {
       { make: freshDisk, act: (blob) => blob.getPageBlobClient().updateSequenceNumber('increment') },
     ],
   ];
-
-  const outcomeOf = (request: Promise<unknown>): Promise<string> =>
-    outcome(request).catch((error: Error) => error.message);
 
   for (const [operation, { make, act }] of refused) {
     test(`refuses ${operation} until it is lifted or over`, async () => {

@@ -324,12 +324,12 @@ describe('the way back from the archive', () => {
   });
 });
 
-describe('snapshots and versions', () => {
-  const versionedBlob = async (): Promise<{ own: InProcessServer; blob: BlockBlobClient }> => {
-    const own = await startInProcess({ settings: { versioning: ['all'] } });
-    return { own, blob: (await freshContainer(blobService(own))).getBlockBlobClient('blob') };
-  };
+const versionedBlob = async (): Promise<{ own: InProcessServer; blob: BlockBlobClient }> => {
+  const own = await startInProcess({ settings: { versioning: ['all'] } });
+  return { own, blob: (await freshContainer(blobService(own))).getBlockBlobClient('blob') };
+};
 
+describe('snapshots and versions', () => {
   test('have tiers of their own', async () => {
     const { blob } = await versionedBlob();
     const { versionId: first = '' } = await blob.upload('one', 3, { tier: 'Hot' });

@@ -43,7 +43,7 @@ export class BlobLoad {
     const dice = this.#random.next();
     if (staged.length > 0 && dice < 0.3) return this.#putBlockList(target);
     if (committed === null) return dice < 0.7 ? this.create(target) : this.#putBlock(target);
-    if (past.length > PAST_COUNT_MAX) return this.#deletePast(target, committed);
+    if (past.length > PAST_COUNT_MAX) return this.#deletePast(target);
     const content = { BlockBlob: this.#blockWrite, AppendBlob: this.#appendWrite, PageBlob: this.#pageWrite };
     if (dice < 0.55) return content[target.blob.type](target);
     const rest: readonly Action[] = [
@@ -56,7 +56,7 @@ export class BlobLoad {
       this.#lease,
       this.#beRefused,
       ...(target.blob.type === 'BlockBlob' ? [this.#setTier] : []),
-      ...(past.length > 0 ? [(at: Target) => this.#deletePast(at, committed)] : []),
+      ...(past.length > 0 ? [this.#deletePast] : []),
     ];
     return this.#random.pick(rest)(target);
   }
@@ -80,8 +80,7 @@ export class BlobLoad {
 
   // --- The content --------------------------------------------------------------------------------------------------
 
-  readonly #blockWrite: Action = (target) =>
-    this.#random.chance(0.65) ? this.create(target) : this.#putBlock(target);
+  readonly #blockWrite: Action = (target) => (this.#random.chance(0.65) ? this.create(target) : this.#putBlock(target));
 
   async #putBlock(target: Target): Promise<void> {
     this.#serial += 1;
@@ -227,15 +226,13 @@ export class BlobLoad {
     target.blob.acknowledged = taken(textOf(headers['x-ms-snapshot']));
   };
 
-  async #deletePast(target: Target, { leaseId }: CommittedBlob): Promise<void> {
+  readonly #deletePast: Action = async (target) => {
     const { acknowledged } = target.blob;
     const gone = this.#random.pick(acknowledged.past);
     const query = `${gone.kind === 'snapshot' ? 'snapshot' : 'versionid'}=${encodeURIComponent(gone.moment ?? '')}`;
     const next = { ...acknowledged, past: acknowledged.past.filter((one) => one !== gone) };
-    // A lease is the blob's own: nothing of its past has one.
-    const headers = leaseId === null ? {} : { 'x-ms-lease-id': '' };
-    await this.#client.write(target, next, { method: 'DELETE', query, headers, status: 202 });
-  }
+    await this.#client.write(target, next, { method: 'DELETE', query, status: 202, isOfPast: true });
+  };
 
   readonly #delete: Action = async (target) => {
     const { acknowledged } = target.blob;

@@ -42,6 +42,8 @@ export interface Write {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly status: number;
+  /** A lease is the blob's own: nothing of its past has one. */
+  readonly isOfPast?: boolean;
 }
 
 export class Client {
@@ -64,9 +66,9 @@ export class Client {
 
   /** A write that leads to this state. */
   async write({ container, blob }: Target, next: BlobState, write: Write): Promise<RawResponse> {
-    const { method = 'PUT', query, headers = {}, body, status } = write;
+    const { method = 'PUT', query, headers = {}, body, status, isOfPast = false } = write;
     blob.pending = next;
-    const leaseId = blob.acknowledged.committed?.leaseId ?? null;
+    const leaseId = isOfPast ? null : (blob.acknowledged.committed?.leaseId ?? null);
     const response = await this.send({
       account: container.account,
       method,

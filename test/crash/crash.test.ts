@@ -6,20 +6,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { givenEngine } from '../harness/engines.ts';
-import { send } from '../harness/http.ts';
+import { type RawRequest, send } from '../harness/http.ts';
 import { Random } from '../harness/random.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
-import { type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
+import { Kill } from './client.ts';
+import { type BlobType, type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
 import { runCheck } from './larimar-check.ts';
-import { Kill, Load } from './load.ts';
+import { Load } from './load.ts';
+import { SharedLog } from './shared-log.ts';
 import { contentLeft, sparedCount, untilSwept } from './space.ts';
 import { Verification } from './verify.ts';
 
 /** A round over a database takes much longer: every byte goes through two processes and a log. */
 const ROUND_COUNT = givenEngine() === 'postgres' ? 10 : 20;
 const CLIENT_COUNT = 8;
-const BLOBS_PER_CLIENT_COUNT = 10;
+/** So many of them use an account that keeps versions. */
+const VERSIONED_CLIENT_COUNT = 2;
+const BLOBS_PER_CLIENT: Readonly<Record<BlobType, number>> = { BlockBlob: 5, AppendBlob: 2, PageBlob: 2 };
 const ACKNOWLEDGED_BEFORE_KILL_MAX = 400;
 /** Acknowledgements come in groups, after a sync: the kill must not always follow one. */
 const KILL_DELAY_MAX_MS = 20;
@@ -32,26 +37,38 @@ describe('a server killed with kill -9', () => {
   const random = new Random();
   const pool = new Pool(random.seed);
   const clients = Array.from({ length: CLIENT_COUNT }, (_, index) => {
-    const own = newContainerEntry(`client-${index}`);
-    for (let blob = 0; blob < BLOBS_PER_CLIENT_COUNT; blob += 1) own.blobs.push(newBlobEntry(`blob-${blob}`));
+    const keepsVersions = index < VERSIONED_CLIENT_COUNT;
+    const account = keepsVersions ? SECOND_ACCOUNT : DEVELOPMENT_ACCOUNT;
+    const own = newContainerEntry(`client-${index}`, { account, keepsVersions });
+    for (const [type, count] of Object.entries(BLOBS_PER_CLIENT)) {
+      for (let blob = 0; blob < count; blob += 1) {
+        own.blobs.push(newBlobEntry(`${type.toLowerCase()}-${blob}`, type as BlobType));
+      }
+    }
     const passing: ContainerEntry[] = [];
     return { own, passing };
   });
   const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
+  const log = new SharedLog({ container: counter.container, name: 'log', pool });
   const containers = (): ContainerEntry[] => clients.flatMap(({ own, passing }) => [own, ...passing]);
   let server: ServerProcess;
 
   before(async () => {
-    server = await startServerProcess();
-    const create = async (path: string, headers: Record<string, string> = {}): Promise<void> => {
-      assert.equal((await send(server.url, { method: 'PUT', path, headers })).outcome, '201');
+    server = await startServerProcess({
+      accounts: [SECOND_ACCOUNT],
+      options: [`--versioning=${SECOND_ACCOUNT.name}`],
+    });
+    const create = async (path: string, request: Partial<RawRequest> = {}): Promise<void> => {
+      assert.equal((await send(server.url, { method: 'PUT', path, ...request })).outcome, '201');
     };
     for (const { own } of clients) {
-      await create(`/${own.name}?restype=container`);
+      await create(`/${own.name}?restype=container`, { account: own.account });
       own.exists = true;
     }
     await create(`/${counter.container}?restype=container`);
-    await create(`/${counter.container}/${counter.name}`, { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' });
+    const counted = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' };
+    await create(`/${counter.container}/${counter.name}`, { headers: counted });
+    await create(log.path, { headers: { 'x-ms-blob-type': 'AppendBlob' } });
   });
   after(() => server.stop());
 
@@ -61,7 +78,16 @@ describe('a server killed with kill -9', () => {
     const killDelayMs = random.below(KILL_DELAY_MAX_MS);
     const runs = clients.map(({ own, passing }) => {
       const clientRandom = new Random(random.below(2 ** 31));
-      return new Load({ url: server.url, random: clientRandom, pool, container: own, passing, counter, kill }).run();
+      return new Load({
+        url: server.url,
+        random: clientRandom,
+        pool,
+        container: own,
+        passing,
+        counter,
+        log,
+        kill,
+      }).run();
     });
     await Promise.race([kill.due, Promise.all(runs)]);
     await delay(killDelayMs);
@@ -81,7 +107,11 @@ describe('a server killed with kill -9', () => {
 
   async function verify(round: number): Promise<number> {
     const verification = new Verification(server.url, pool);
-    await Promise.all([...containers().map((one) => verification.container(one)), verification.counter(counter)]);
+    await Promise.all([
+      ...containers().map((one) => verification.container(one)),
+      verification.counter(counter),
+      verification.log(log),
+    ]);
     assert.deepEqual(verification.findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
     return verification.tookEffectCount;
   }
@@ -122,7 +152,8 @@ describe('a server killed with kill -9', () => {
     const spared = await sparedCount(server.place);
     await server.start();
     for (const container of containers().filter(({ exists }) => exists)) {
-      const { outcome } = await send(server.url, { method: 'DELETE', path: `/${container.name}?restype=container` });
+      const { account, name } = container;
+      const { outcome } = await send(server.url, { method: 'DELETE', path: `/${name}?restype=container`, account });
       assert.equal(outcome, '202');
     }
     await send(server.url, { method: 'DELETE', path: `/${counter.container}?restype=container` });

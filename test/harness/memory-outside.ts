@@ -19,6 +19,8 @@ export class MemoryOutside implements Outside {
   beforePiece: (offsetBytes: number) => Promise<void> | void = () => {};
   /** Where every body began. */
   readonly opened: number[] = [];
+  /** Bodies that are being read. */
+  openCount = 0;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
@@ -55,10 +57,15 @@ export class MemoryOutside implements Outside {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
     aborted.catch(() => {});
-    for (let offsetBytes = firstOffsetBytes; offsetBytes < bytes.length; offsetBytes += PIECE_BYTES) {
-      signal.throwIfAborted();
-      await Promise.race([this.beforePiece(offsetBytes), aborted]);
-      yield bytes.subarray(offsetBytes, offsetBytes + PIECE_BYTES);
+    this.openCount++;
+    try {
+      for (let offsetBytes = firstOffsetBytes; offsetBytes < bytes.length; offsetBytes += PIECE_BYTES) {
+        signal.throwIfAborted();
+        await Promise.race([this.beforePiece(offsetBytes), aborted]);
+        yield bytes.subarray(offsetBytes, offsetBytes + PIECE_BYTES);
+      }
+    } finally {
+      this.openCount--;
     }
   }
 }

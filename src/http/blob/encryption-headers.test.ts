@@ -15,6 +15,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 const asked = (from: { secure: boolean; clientAddress: string }): Exchange =>
   ({ method: 'PUT', header: (name: string) => HEADERS[name] ?? null, ...from }) as Exchange;
 
+const isRefusal = (error: unknown): boolean => error instanceof StorageError && error.code === 'InvalidHeaderValue';
+
 for (const [what, secure, clientAddress, isTaken] of [
   ['over TLS', true, '203.0.113.9', true],
   ['in the clear from this machine', false, '127.0.0.1', true],
@@ -24,8 +26,8 @@ for (const [what, secure, clientAddress, isTaken] of [
   ['in the clear from another, by IPv6', false, '2001:db8::9', false],
 ] as const) {
   test(`a key that comes ${what} is ${isTaken ? 'taken' : 'refused'}`, () => {
-    const parse = () => parseCustomerKey(asked({ secure, clientAddress }));
-    if (isTaken) assert.deepEqual(parse()?.key, KEY);
-    else assert.throws(parse, (error) => error instanceof StorageError && error.code === 'InvalidHeaderValue');
+    const exchange = asked({ secure, clientAddress });
+    if (isTaken) assert.deepEqual(parseCustomerKey(exchange)?.key, KEY);
+    else assert.throws(() => parseCustomerKey(exchange), isRefusal);
   });
 }

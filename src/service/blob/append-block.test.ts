@@ -40,6 +40,10 @@ async function keyOf(store: TestStore, blob: string): Promise<Uint8Array> {
   });
 }
 
+async function findings({ engine, content }: TestStore): Promise<readonly string[]> {
+  return (await checkStore({ engine, content, afterCrash: false })).findings;
+}
+
 /** Changes a blob's record behind the back of every operation. */
 async function rewrite(store: TestStore, blob: string, change: (record: BlobRecord) => BlobRecord): Promise<void> {
   const key = await keyOf(store, blob);
@@ -47,6 +51,9 @@ async function rewrite(store: TestStore, blob: string, change: (record: BlobReco
     tx.put(key, encodeJson(change(decodeJson((await tx.get(key)) as Uint8Array))));
   });
 }
+
+const isOverLimit = (error: unknown): boolean =>
+  error instanceof StorageError && error.code === 'BlockCountExceedsLimit';
 
 test('the 50,000th block goes in, and the next one not', async (t) => {
   const store = await openStore(t);
@@ -59,9 +66,7 @@ test('the 50,000th block goes in, and the next one not', async (t) => {
   }));
   assert.equal((await append(store, 'long', 'last')).blockCount, APPENDED_BLOCK_COUNT_MAX);
   for (const text of ['one more', 'one more'.repeat(2_000)]) {
-    const refused = (error: unknown): boolean =>
-      error instanceof StorageError && error.code === 'BlockCountExceedsLimit';
-    await assert.rejects(append(store, 'long', text), refused);
+    await assert.rejects(append(store, 'long', text), isOverLimit);
   }
   assert.equal((await store.read('logs', 'long')).toString(), 'first last');
 });
@@ -100,7 +105,7 @@ test('two blobs that began as one grow apart, and what they share lives as long 
   await store.delete('logs', 'b');
   await store.sweep();
   assert.deepEqual(await texts('c'), ['both b1 b2!']);
-  assert.deepEqual((await checkStore({ ...store, afterCrash: false })).findings, []);
+  assert.deepEqual(await findings(store), []);
   await store.delete('logs', 'c');
   await store.sweep();
   assert.deepEqual(
@@ -121,5 +126,5 @@ test('a block that is refused leaves neither a row nor bytes', async (t) => {
     await assert.rejects(appendBlock(store.storage, request), /Md5Mismatch/);
   }
   assert.deepEqual(await store.records(), before);
-  assert.deepEqual((await checkStore({ ...store, afterCrash: false })).findings, []);
+  assert.deepEqual(await findings(store), []);
 });

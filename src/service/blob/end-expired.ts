@@ -24,15 +24,17 @@ async function endSnapshots(
   nowMs: number,
 ): Promise<void> {
   for await (const entries of scanSteps(tx, pastRange(address, 'snapshot'), STEP_RECORDS)) {
-    for (const { key, value } of entries) {
-      const record = decodeJson<BlobRecord>(value);
-      if (record.deleted !== undefined) continue;
-      if (retentionDays !== null) {
-        putDeleted(tx, storage, { key, record, days: retentionDays, nowMs });
-        continue;
-      }
-      await storage.extents.drop(tx, record);
-      tx.delete(key);
+    const live = entries
+      .map(({ key, value }) => ({ key, record: decodeJson<BlobRecord>(value) }))
+      .filter(({ record }) => record.deleted === undefined);
+    if (retentionDays !== null) {
+      for (const snapshot of live) putDeleted(tx, storage, { ...snapshot, days: retentionDays, nowMs });
+      continue;
     }
+    await storage.extents.dropAll(
+      tx,
+      live.map(({ record }) => record),
+    );
+    for (const { key } of live) tx.delete(key);
   }
 }

@@ -23,6 +23,11 @@ async function put(store: TestStore, container: string, blob: string, tags: Tags
   await putBlob(store.storage, { ...blobRequest(container, blob), ...rest, body: bodyOf(Buffer.alloc(0)) });
 }
 
+const isRefusal =
+  (code: string) =>
+  (error: unknown): boolean =>
+    error instanceof StorageError && error.code === code;
+
 interface Asked {
   readonly container?: string;
   readonly limit?: number;
@@ -109,16 +114,14 @@ test('a query names its container, or one that is not there', async (t) => {
   await put(store, 'two', 'a', [['k', 'v']]);
   assert.deepEqual(await find(store, "@container = 'two' AND k = 'v'"), ['two/a']);
   assert.deepEqual(await find(store, "@container = 'three' AND k = 'v'"), []);
-  const gone = (error: unknown): boolean => error instanceof StorageError && error.code === 'ContainerNotFound';
-  await assert.rejects(find(store, "k = 'v'", { container: 'three' }), gone);
+  await assert.rejects(find(store, "k = 'v'", { container: 'three' }), isRefusal('ContainerNotFound'));
 });
 
 test('a marker reaches nothing outside of what is asked for', async (t) => {
   const store = await openStore(t, 'one', 'two');
   await put(store, 'one', 'a', [['k', 'v']]);
   await put(store, 'two', 'a', [['k', 'v']]);
-  const refused = (error: unknown): boolean =>
-    error instanceof StorageError && error.code === 'InvalidQueryParameterValue';
+  const refused = isRefusal('InvalidQueryParameterValue');
   for (const marker of [
     Buffer.from('A'),
     tagPrefix(ACCOUNT, null, 'k'),

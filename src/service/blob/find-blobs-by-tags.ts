@@ -44,9 +44,9 @@ export interface FoundPage {
 export async function findBlobsByTags(storage: Storage, request: FindBlobsRequest): Promise<FoundPage> {
   return storage.readers.inSnapshot(async (snapshot) => {
     const { account, query, limit } = request;
-    const containerId = await scopeOf(snapshot, request);
-    if (containerId === 'none') return { blobs: [], next: null };
-    const range = startingAt(request.from, rangeOf(account, containerId, narrowest(query.terms)));
+    const scope = await scopeOf(snapshot, request);
+    if (scope === null) return { blobs: [], next: null };
+    const range = startingAt(request.from, rangeOf(account, scope.containerId, narrowest(query.terms)));
     const names = new ContainerNames(storage, snapshot, account);
     const blobs: FoundBlob[] = [];
     const nowMs = storage.clock.nowMs();
@@ -63,15 +63,17 @@ export async function findBlobsByTags(storage: Storage, request: FindBlobsReques
   });
 }
 
-/** The container to look in; null: all; 'none': the query names one that is not there. */
-async function scopeOf(snapshot: Snapshot, request: FindBlobsRequest): Promise<Id | null | 'none'> {
-  const { account } = request;
-  const name = request.container ?? request.query.container;
-  if (name === null) return null;
-  const container = await findContainer(snapshotReader(snapshot), { account, container: name });
-  if (container === null && request.container !== null) throw new StorageError('ContainerNotFound');
-  const isElsewhere = request.query.container !== null && request.query.container !== name;
-  return container === null || isElsewhere ? 'none' : container.id;
+/** The container to look in, null for all; no scope where the query names one that is not there. */
+async function scopeOf(
+  snapshot: Snapshot,
+  { account, container, query }: FindBlobsRequest,
+): Promise<{ readonly containerId: Id | null } | null> {
+  const name = container ?? query.container;
+  if (name === null) return { containerId: null };
+  const found = await findContainer(snapshotReader(snapshot), { account, container: name });
+  if (found === null && container !== null) throw new StorageError('ContainerNotFound');
+  const isElsewhere = query.container !== null && query.container !== name;
+  return found === null || isElsewhere ? null : { containerId: found.id };
 }
 
 const narrowest = (terms: readonly TagTerm[]): TagTerm =>

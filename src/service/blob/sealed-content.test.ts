@@ -84,10 +84,11 @@ for (const [how, write, expected] of [
   });
 }
 
+const wantsKey = (error: unknown): boolean =>
+  error instanceof StorageError && error.code === 'BlobUsesCustomerSpecifiedEncryption';
+
 test('no content is given to whoever does not say whether there is a key', async (t) => {
   const store = await openStore(t);
   await putWhole(SHORT)(store, freshKey());
-  const refused = (error: unknown): boolean =>
-    error instanceof StorageError && error.code === 'BlobUsesCustomerSpecifiedEncryption';
-  await assert.rejects(store.open('c', 'blob'), refused);
+  await assert.rejects(store.open('c', 'blob'), wantsKey);
 });

@@ -358,8 +358,6 @@ class Simulation {
       const { bytes } = await getBlob(this.#storage, { ...blobRequest(CONTAINER, blob), at, range: null });
       found.push(await gather(bytes));
     }
-    const asText = (states: readonly Buffer[]): string[] =>
-      states.map((bytes) => `${bytes.length} ${bytes.toString('latin1', 0, 50)}`);
     assert.deepEqual(asText(found), asText(expected), `the ${kind}s of ${blob}`);
   }
 
@@ -420,6 +418,9 @@ class Simulation {
     return this.#store.clock.nowMs();
   }
 }
+
+const asText = (states: readonly Buffer[]): string[] =>
+  states.map((bytes) => `${bytes.length} ${bytes.toString('latin1', 0, 50)}`);
 
 async function codeOf(operation: Promise<unknown>): Promise<string> {
   try {

@@ -120,6 +120,33 @@ describe('a copy that another node took over', () => {
     assert.deepEqual([...first.errors, ...second.errors], []);
   });
 
+  test('does not get its parts twice, though both nodes fetch at the same time', async () => {
+    const outside = new MemoryOutside(Buffer.concat([Buffer.alloc(33 * MIB, 'x'), randomBytes(10)]));
+    const [first, second] = await pair(outside);
+    const [late, last] = [new Gate(), new Gate()];
+    // The first node stands still before its first part is complete, the second behind that.
+    outside.beforePiece = (offsetBytes) => {
+      if (outside.opened.length === 1 && offsetBytes === 31 * MIB) return late.passed;
+      return offsetBytes >= 33 * MIB ? last.passed : undefined;
+    };
+    await copyTo(first, 'b');
+    await until({ what: 'the first node fetches', limitSeconds: 30 }, () => outside.opened.length === 1);
+    await loseClaims(first);
+    await second.beat();
+    await until({ what: 'the second node has a part', limitSeconds: 30 }, async () =>
+      (await first.records()).some((key) => key.startsWith('K')),
+    );
+    late.open();
+    await until({ what: 'the first node has given up', limitSeconds: 30 }, () => outside.openCount === 1);
+    assert.equal(await statusOf(second, 'b'), 'pending');
+    last.open();
+    await untilStatus(second, 'b', 'success');
+    assert.ok((await second.read('c', 'b')).equals(outside.bytes));
+    await first.close();
+    await assertClean(second);
+    await second.close();
+  });
+
   test('goes on behind the parts that are there, without fetching them again', async () => {
     const outside = new MemoryOutside(Buffer.concat([Buffer.alloc(33 * MIB, 'x'), randomBytes(10)]));
     const [first, second] = await pair(outside);

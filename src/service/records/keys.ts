@@ -18,14 +18,15 @@
  *   R id                            how many hold something that is stored once, if more than one does
  *   M mapId chunk                   the pages of one chunk, as they are       (pages/page-keys.ts)
  *   H mapId chunk epoch             the same, as they were up to an epoch
- *   N mapId epoch chunk             which chunks have an earlier state that ended with this epoch
- *   V mapId epoch                   an epoch that a record holds
+ *   N mapId epoch since chunk       which chunks have an earlier state that ended with this epoch
+ *   V mapId epoch                   an epoch that a record holds; also what is noted about a map
  *   T …                             which blobs have which tags              (tag-index.ts)
  *   D account 00 container 00 id    a deleted container that can be restored
  *   J id                            a copy under way
  *   G id                            something to sweep
  *   F0 N nodeId                     a node that is alive        (volatile: engine.ts)
  *   F0 W task                       the node that does a task   (volatile)
+ *   F0 M mapId epoch id             a reader that holds an epoch of a map   (volatile)
  *
  * Names never hold a NUL (rules/names.ts), so 00 ends them and sorts before any longer name.
  */
