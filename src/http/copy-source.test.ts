@@ -33,6 +33,7 @@ const CONTAINERS: Readonly<Record<string, ResourceAcl>> = {
   'first/pictures': acl('blob'),
   'second/private': acl(null),
   'second/open': acl('container'),
+  'devstoreaccount1/open': acl('blob'),
 };
 
 const owner = (name: string): Identity => ({ kind: 'owner', account: name });
@@ -142,6 +143,13 @@ for (const [at, source, want] of [
   ['http://nas.local/first/c/new', 'https://nas.local/first/private/b', 'inside first private/b'],
   ['http://nas.local/first/c/new', 'http://nas.local/third/private/b', 'outside http://nas.local/third/private/b'],
   ['http://nas.local/first/c/new', 'http://nas.local/', 'outside http://nas.local/'],
+  // What az writes for the development account, wherever it is
+  [`${HERE}/first/c/new`, 'https://devstoreaccount1.blob.core.windows.net/open/b', 'inside devstoreaccount1 open/b'],
+  [
+    `${HERE}/first/c/new`,
+    'https://first.blob.core.windows.net/private/b',
+    'outside https://first.blob.core.windows.net/private/b',
+  ],
   ['http://first.blob.example.org/c/new', 'http://first.blob.example.org/private/b', 'inside first private/b'],
   ['http://first.blob.example.org/c/new', 'http://second.blob.example.org/open/b', 'inside second open/b'],
   [

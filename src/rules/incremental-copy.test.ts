@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NO_CONDITIONS } from './conditions.ts';
 import type { CopyState } from './copy.ts';
 import { type Following, hidesContent, refuseIncrementalCopy } from './incremental-copy.ts';
+import { AVAILABLE } from './lease.ts';
+import {
+  type BlobState,
+  refuseBlobDeleteOperation,
+  refuseBlobReadOperation,
+  refuseBlobWriteOperation,
+} from './precedence.ts';
 
 const FOLLOWED = { account: 'a', container: 'c', blob: 'disk', mapId: '1' };
 const EARLIER = '2024-01-01T00:00:00.0000001Z';
@@ -45,3 +53,51 @@ for (const [what, state, isPast, want] of [
 ] as const) {
   test(`${what} ${want ? 'hides' : 'shows'} its content`, () => assert.equal(hidesContent(state, { isPast }), want));
 }
+
+const INCREMENTAL: BlobState = {
+  type: 'PageBlob',
+  etag: '0x1',
+  lastModifiedMs: 0,
+  lease: AVAILABLE,
+  committed: true,
+  copy: copy({ incremental: true }),
+};
+const ASKED = {
+  containerExists: true,
+  blob: INCREMENTAL,
+  conditions: NO_CONDITIONS,
+  leaseId: null,
+  requiredType: null,
+  nowMs: 0,
+  version: '2024-11-04',
+};
+const REFUSED = 'OperationNotAllowedOnIncrementalCopyBlob';
+
+for (const [effect, want] of [
+  ['changes', REFUSED],
+  ['stages', REFUSED],
+  ['replaces', REFUSED],
+  ['replacesKept', REFUSED],
+  ['notes', null],
+  ['follows', null],
+] as const) {
+  test(`what ${effect} a blob that takes incremental copies gets ${want ?? 'through'}`, () => {
+    assert.equal(refuseBlobWriteOperation({ ...ASKED, creates: true, effect })?.code ?? null, want);
+  });
+}
+
+test('a blob that takes incremental copies is read by its snapshots, and has properties of its own', () => {
+  assert.equal(refuseBlobReadOperation({ ...ASKED, needsContent: true })?.code, REFUSED);
+  assert.equal(refuseBlobReadOperation(ASKED), null);
+  const snapshot = { ...INCREMENTAL, isPast: true } as const;
+  assert.equal(refuseBlobReadOperation({ ...ASKED, blob: snapshot, needsContent: true }), null);
+});
+
+test('a blob that takes incremental copies can be deleted, but not while one is pending', () => {
+  const deletion = { ...ASKED, hasSnapshots: false, deleteSnapshots: null };
+  assert.equal(refuseBlobDeleteOperation(deletion), null);
+  const pending = { ...INCREMENTAL, copy: copy({ incremental: true, status: 'pending' }) };
+  assert.equal(refuseBlobDeleteOperation({ ...deletion, blob: pending })?.code, 'PendingCopyOperation');
+  const next = { ...ASKED, blob: pending, creates: true, effect: 'follows' } as const;
+  assert.equal(refuseBlobWriteOperation(next)?.code, 'PendingCopyOperation');
+});

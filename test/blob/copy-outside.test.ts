@@ -9,6 +9,7 @@ import {
   generateBlobSASQueryParameters,
   type StorageSharedKeyCredential,
 } from '@azure/storage-blob';
+import { startServer } from '../../src/main.ts';
 import { blobService, freshContainer, outcome, refusal } from '../harness/clients.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { OutsideSource } from '../harness/outside-source.ts';
@@ -363,7 +364,6 @@ describe('from a second server of this kind', async () => {
 });
 
 test('a server that is told so copies from nowhere else', async () => {
-  const { startServer } = await import('../../src/main.ts');
   const alone = await startServer({ memory: true, outsideCopies: false });
   try {
     const inside = await freshContainer(blobService({ connectionString: () => alone.connectionString }));

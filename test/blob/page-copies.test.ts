@@ -215,7 +215,7 @@ describe('a source of Put Page From URL', () => {
       },
       new StorageSharedKeyCredential(SECOND_ACCOUNT.name, SECOND_ACCOUNT.key),
     );
-    await to.uploadPagesFromURL(`${from.url}?${sas}`, 0, 0, PAGE);
+    await to.uploadPagesFromURL(`${from.url}?${sas.toString()}`, 0, 0, PAGE);
     assert.deepEqual(await to.downloadToBuffer(), Buffer.alloc(PAGE, 'z'));
   });
 

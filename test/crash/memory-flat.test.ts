@@ -1,7 +1,8 @@
 /**
  * A server's memory does not follow the size of what passes through it: 1 GiB goes up in one request and again as
- * blocks, and comes down, while the peak of the process's resident memory stays within a bound. The bound is about
- * memory, generous, and says nothing of speed. Linux only: the peak is read from /proc.
+ * blocks, and comes down; long append and page blobs are written piece by piece and read whole; and the peak of the
+ * process's resident memory stays within a bound. The bound is about memory, generous, and says nothing of speed. Linux
+ * only: the peak is read from /proc.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { givenEngine } from '../harness/engines.ts';
 import { completeHeaders, send } from '../harness/http.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 
@@ -18,6 +20,11 @@ const BLOB_BYTES = 1024 * MIB;
 const BLOCK_BYTES = 16 * MIB;
 const GROWTH_MAX_BYTES = 300 * MIB;
 const BLOCKS_AT_ONCE_COUNT = 4;
+const APPEND_BLOB_BYTES = 512 * MIB;
+/** So many that a read of all of them cannot be planned at once, each in a chunk of its own. */
+const PAGE_RANGE_COUNT = 1_100;
+const PAGE_RANGE_BYTES = 64 * 1024;
+const PAGE_RANGE_EVERY_BYTES = 3 * 256 * 1024;
 
 /** The content is one pattern over and over; its length is a prime, so that no piece of the server's repeats it. */
 const PATTERN = Buffer.from(Array.from({ length: 1_048_573 }, (_, index) => (index * 31 + (index >> 8)) & 0xff));
@@ -30,6 +37,21 @@ function* contentFrom(offsetBytes: number, lengthBytes: number): Generator<Buffe
     const piece = PATTERN.subarray(start, start + Math.min(PATTERN.length - start, offsetBytes + lengthBytes - at));
     yield piece;
     at += piece.length;
+  }
+}
+
+/** The same for the page blob: the content in its written ranges, zeros between them. */
+function* pagesFrom(offsetBytes: number, lengthBytes: number): Generator<Buffer> {
+  let at = offsetBytes;
+  while (at < offsetBytes + lengthBytes) {
+    const range = Math.floor(at / PAGE_RANGE_EVERY_BYTES);
+    const startBytes = range * PAGE_RANGE_EVERY_BYTES;
+    const isWritten = range < PAGE_RANGE_COUNT && at < startBytes + PAGE_RANGE_BYTES;
+    const endBytes = isWritten ? startBytes + PAGE_RANGE_BYTES : startBytes + PAGE_RANGE_EVERY_BYTES;
+    const pieceBytes = Math.min(endBytes, offsetBytes + lengthBytes) - at;
+    if (isWritten) yield* contentFrom(at, pieceBytes);
+    else yield Buffer.alloc(pieceBytes);
+    at += pieceBytes;
   }
 }
 
@@ -76,7 +98,11 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     assert.equal(status, 201);
   }
 
-  async function assertDownload(path: string): Promise<void> {
+  async function createEmpty(path: string, headers: Record<string, string>): Promise<void> {
+    assert.equal((await send(server.url, { method: 'PUT', path, headers })).outcome, '201');
+  }
+
+  async function assertDownload(path: string, lengthBytes = BLOB_BYTES, expectedFrom = contentFrom): Promise<void> {
     const signed = completeHeaders(server.url, { method: 'GET', path });
     const { hostname, port } = new URL(server.url);
     const headers = Object.fromEntries(signed.headers);
@@ -87,13 +113,13 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     let at = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
       let compared = 0;
-      for (const piece of contentFrom(at, chunk.length)) {
+      for (const piece of expectedFrom(at, chunk.length)) {
         assert.ok(piece.equals(chunk.subarray(compared, compared + piece.length)), `other bytes near ${at + compared}`);
         compared += piece.length;
       }
       at += chunk.length;
     }
-    assert.equal(at, BLOB_BYTES);
+    assert.equal(at, lengthBytes);
   }
 
   test('stays flat while 1 GiB goes up in one request and comes down', async (t) => {
@@ -106,15 +132,11 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
 
   test('stays flat while 1 GiB goes up as blocks, several at once, and comes down', async (t) => {
     const indexes = Array.from({ length: BLOB_BYTES / BLOCK_BYTES }, (_, index) => index);
-    const waiting = [...indexes];
-    const lane = async (): Promise<void> => {
-      for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
-        const path = `/large/blocks?comp=block&blockid=${encodeURIComponent(idOf(index))}`;
-        const headers = { 'content-length': String(BLOCK_BYTES) };
-        await putStream(path, headers, contentFrom(index * BLOCK_BYTES, BLOCK_BYTES));
-      }
-    };
-    await Promise.all(Array.from({ length: BLOCKS_AT_ONCE_COUNT }, lane));
+    await inLanes(indexes, async (index) => {
+      const path = `/large/blocks?comp=block&blockid=${encodeURIComponent(idOf(index))}`;
+      const headers = { 'content-length': String(BLOCK_BYTES) };
+      await putStream(path, headers, contentFrom(index * BLOCK_BYTES, BLOCK_BYTES));
+    });
     const lines = indexes.map((index) => `<Latest>${idOf(index)}</Latest>`).join('');
     const commit = await send(server.url, {
       method: 'PUT',
@@ -126,4 +148,46 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     await assertDownload('/large/blocks');
     await assertFlat(t);
   });
+
+  const appends = async (t: TestContext): Promise<void> => {
+    await createEmpty('/large/log', { 'x-ms-blob-type': 'AppendBlob' });
+    for (let at = 0; at < APPEND_BLOB_BYTES; at += BLOCK_BYTES) {
+      const headers = { 'content-length': String(BLOCK_BYTES) };
+      await putStream('/large/log?comp=appendblock', headers, contentFrom(at, BLOCK_BYTES));
+    }
+    await assertFlat(t);
+    await assertDownload('/large/log', APPEND_BLOB_BYTES);
+    await assertFlat(t);
+  };
+  // Over a database it is the same, and only takes longer.
+  if (givenEngine() !== 'postgres') test('stays flat while 512 MiB are appended in blocks, and come down', appends);
+
+  test('stays flat while a page blob of 1 GiB is written here and there, and comes down whole', async (t) => {
+    await createEmpty('/large/disk', {
+      'x-ms-blob-type': 'PageBlob',
+      'x-ms-blob-content-length': String(BLOB_BYTES),
+    });
+    const ranges = Array.from({ length: PAGE_RANGE_COUNT }, (_, range) => range);
+    await inLanes(ranges, async (range) => {
+      const at = range * PAGE_RANGE_EVERY_BYTES;
+      const headers = {
+        'content-length': String(PAGE_RANGE_BYTES),
+        'x-ms-page-write': 'update',
+        'x-ms-range': `bytes=${at}-${at + PAGE_RANGE_BYTES - 1}`,
+      };
+      await putStream('/large/disk?comp=page', headers, contentFrom(at, PAGE_RANGE_BYTES));
+    });
+    await assertFlat(t);
+    await assertDownload('/large/disk', BLOB_BYTES, pagesFrom);
+    await assertFlat(t);
+  });
 });
+
+/** A few at a time. */
+async function inLanes(indexes: readonly number[], act: (index: number) => Promise<void>): Promise<void> {
+  const waiting = [...indexes];
+  const lane = async (): Promise<void> => {
+    for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) await act(index);
+  };
+  await Promise.all(Array.from({ length: BLOCKS_AT_ONCE_COUNT }, lane));
+}

@@ -140,9 +140,7 @@ export class ModelName {
         this.past[kind].set(moment, { state: past.state, deletedUntilMs: null });
       }
     }
-    const taken = new Set(
-      [...this.past.snapshot].filter(([, state]) => !isGone(state, nowMs)).map(([moment]) => moment),
-    );
+    const taken = new Set(this.past.snapshot.keys());
     for (const [moment, { state }] of states) {
       this.past.deleted.delete(moment);
       let free = moment;

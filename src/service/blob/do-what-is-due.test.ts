@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ACCOUNT, blobRequest, bodyOf, NEW_BLOB, TestStore } from '../../../test/harness/store.ts';
+import { ACCOUNT, blobRequest, bodyOf, gather, NEW_BLOB, TestStore } from '../../../test/harness/store.ts';
+import { transact } from '../../engine/transact.ts';
 import type { Tags } from '../../rules/tags.ts';
 import { checkStore } from '../check.ts';
+import { UnreadableRecord } from '../records/codec.ts';
+import { expiryKey } from '../records/keys.ts';
 import { setServiceProperties } from '../service-properties.ts';
 import { DEFAULT_SETTINGS } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { doWhatIsDue } from './do-what-is-due.ts';
+import { getBlob } from './get-blob.ts';
+import { setLegalHold } from './immutability.ts';
+import type { BlobAt } from './load.ts';
 import { putBlob } from './put-blob.ts';
 import { setBlobExpiry } from './set-blob-expiry.ts';
 import { snapshotBlob } from './snapshot-blob.ts';
@@ -54,6 +60,26 @@ test('of an expired blob that nobody asks for nothing is left: no bytes, no snap
   }
 });
 
+test('a snapshot under a hold outlives the expired blob', async (t) => {
+  const store = await openStore(t);
+  await put(store, 'a', 'text');
+  const taken = await Promise.all(
+    [0, 1].map(() => snapshotBlob(store.storage, { ...blobRequest('c', 'a'), metadata: [] })),
+  );
+  const [held, other] = taken.map(({ snapshot }) => ({ kind: 'snapshot', moment: snapshot }) as const) as [
+    BlobAt,
+    BlobAt,
+  ];
+  await setLegalHold(store.storage, { ...blobRequest('c', 'a'), at: held, legalHold: true });
+  await expireIn(store, 'a', 10);
+  store.clock.advance({ seconds: 10 });
+  await doWhatIsDue(store.storage);
+  const read = (at: BlobAt) => getBlob(store.storage, { ...blobRequest('c', 'a'), at, range: null });
+  await assert.rejects(read(other), isMissing);
+  assert.equal((await gather((await read(held)).bytes)).toString(), 'text');
+  assert.equal(await tablesOf(store), 'BCI');
+});
+
 test('a row that is out of date does nothing but go', async (t) => {
   const store = await openStore(t);
   for (const blob of ['longer', 'anew', 'deleted']) {
@@ -71,6 +97,20 @@ test('a row that is out of date does nothing but go', async (t) => {
   await assert.rejects(store.read('c', 'longer'), isMissing);
   await store.delete('c', 'anew');
   assert.equal(await tablesOf(store), 'C');
+});
+
+test('a row that cannot be read keeps none of the others', async (t) => {
+  const store = await openStore(t);
+  await transact(store.engine, async (tx) => tx.put(expiryKey(1, '0'.repeat(24)), Buffer.from('?')));
+  await put(store, 'a', 'text');
+  await expireIn(store, 'a', 10);
+  store.clock.advance({ seconds: 10 });
+  await assert.rejects(doWhatIsDue(store.storage), UnreadableRecord);
+  await store.sweep();
+  assert.deepEqual(
+    (await store.records()).map((key) => key[0]),
+    ['C', 'E'],
+  );
 });
 
 test('a container that is deleted takes what would expire in it', async (t) => {

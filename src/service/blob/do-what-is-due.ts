@@ -1,4 +1,5 @@
 /** Clears away what has ended by itself and was not met by any request since: see due.ts. */
+import { EngineUnavailable, type Entry } from '../../engine/engine.ts';
 import { transact } from '../../engine/transact.ts';
 import { isGone } from '../../rules/retention.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
@@ -14,19 +15,27 @@ import { expireStaging } from './staging.ts';
 
 const STEP_RECORDS = 1_000;
 
-/** Returns how much went. */
+/** Returns how much went. A row that cannot be dealt with is thrown about at the end: it must not keep the others. */
 export async function doWhatIsDue(storage: Storage): Promise<number> {
   let count = 0;
+  const failures: unknown[] = [];
   const due = expiryRange(storage.clock.nowMs());
   for await (const entries of scanSteps(freshSnapshots(storage.engine), due, STEP_RECORDS)) {
-    for (const { key, value } of entries) {
-      if (await doOne(storage, key, decodeJson<DueRecord>(value))) count++;
+    for (const entry of entries) {
+      try {
+        if (await doOne(storage, entry)) count++;
+      } catch (error) {
+        if (error instanceof EngineUnavailable) throw error;
+        failures.push(error);
+      }
     }
   }
+  if (failures.length > 0) throw failures[0];
   return count;
 }
 
-function doOne(storage: Storage, key: Uint8Array, record: DueRecord): Promise<boolean> {
+async function doOne(storage: Storage, { key, value }: Entry): Promise<boolean> {
+  const record = decodeJson<DueRecord>(value);
   if ('stagingId' in record) return expireStaging(storage, key, record);
   if ('blobKey' in record) return endBlob(storage, key, Buffer.from(record.blobKey, 'base64'));
   return endContainer(storage, key, Buffer.from(record.containerKey, 'base64'));

@@ -1,8 +1,9 @@
 /**
  * A blob whose time has come (Set Blob Expiry) goes as Delete Blob would have it go: with its snapshots, and to be had
- * back where the account keeps versions or what is deleted.
+ * back where the account keeps versions or what is deleted. A snapshot that a policy or a hold protects stays.
  */
 import type { Transaction } from '../../engine/transact.ts';
+import { refuseChange } from '../../rules/immutability.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import { pastRange } from '../records/keys.ts';
@@ -26,7 +27,7 @@ async function endSnapshots(
   for await (const entries of scanSteps(tx, pastRange(address, 'snapshot'), STEP_RECORDS)) {
     const live = entries
       .map(({ key, value }) => ({ key, record: decodeJson<BlobRecord>(value) }))
-      .filter(({ record }) => record.deleted === undefined);
+      .filter(({ record }) => record.deleted === undefined && refuseChange(record.immutability ?? {}, nowMs) === null);
     if (retentionDays !== null) {
       for (const snapshot of live) putDeleted(tx, storage, { ...snapshot, days: retentionDays, nowMs });
       continue;

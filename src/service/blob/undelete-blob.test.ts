@@ -349,4 +349,23 @@ describe('when the days are over', () => {
     await undelete();
     assert.equal(await readable(), 'blob a');
   });
+
+  test('a state comes back beside a snapshot of its very time that is gone, and not in its place', async () => {
+    await retain(1);
+    await put('a');
+    await takeSnapshot();
+    await remove({ deleteSnapshots: 'only' });
+    await retain(RETENTION_DAYS);
+    await put('b');
+    store.clock.advance({ seconds: 2 * DAY_SECONDS });
+    await undelete();
+    assert.equal(await readable(), 'snapshot a, blob b');
+    await retain(null);
+    await remove({ deleteSnapshots: 'include' });
+    await doWhatIsDue(store.storage);
+    store.clock.advance({ seconds: RETENTION_DAYS * DAY_SECONDS });
+    await doWhatIsDue(store.storage);
+    await store.sweep();
+    assert.deepEqual(await tableCounts(), { C: 1, P: 1 });
+  });
 });

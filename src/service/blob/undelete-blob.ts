@@ -22,9 +22,12 @@ export async function undeleteBlob(storage: Storage, name: BlobName): Promise<vo
     const nowMs = storage.clock.nowMs();
     const loaded = await loadBlobToWrite(tx, storage, name, nowMs);
     if (loaded.container === null) throw new StorageError('ContainerNotFound');
-    const past = await loadPast(tx, loaded.address, nowMs);
+    const all = await loadPast(tx, loaded.address);
+    const past = all.filter(({ record: { deleted } }) => deleted === undefined || !isGone(deleted, nowMs));
     if (loaded.blob === null && past.length === 0) throw new StorageError('BlobNotFound');
-    restore(tx, storage, { loaded, past, nowMs });
+    // Also by those that are gone, and stand there until they are cleared away.
+    const taken = new Set(all.filter(({ kind }) => kind === 'snapshot').map(({ moment }) => moment));
+    restore(tx, storage, { loaded, past, taken, nowMs });
   });
 }
 
@@ -35,19 +38,16 @@ interface PastState {
   readonly record: BlobRecord;
 }
 
-/** All that is still there, oldest first in each kind. */
-async function loadPast(tx: Transaction, address: BlobAddress, nowMs: number): Promise<PastState[]> {
+/** Oldest first in each kind. */
+async function loadPast(tx: Transaction, address: BlobAddress): Promise<PastState[]> {
   const found: PastState[] = [];
   // The kinds follow each other.
   const everything = { from: pastRange(address, 'snapshot').from, to: pastRange(address, 'deleted').to };
   for await (const entries of scanSteps(tx, everything, STEP_RECORDS)) {
     for (const { key, value } of entries) {
       const { kind, moment } = parseBlobKey(key);
-      const record = decodeJson<BlobRecord>(value);
-      const isPast = kind !== 'blob' && kind !== 'staging';
-      if (isPast && !(record.deleted !== undefined && isGone(record.deleted, nowMs))) {
-        found.push({ key, kind, moment, record });
-      }
+      if (kind === 'blob' || kind === 'staging') continue;
+      found.push({ key, kind, moment, record: decodeJson<BlobRecord>(value) });
     }
   }
   return found;
@@ -56,12 +56,12 @@ async function loadPast(tx: Transaction, address: BlobAddress, nowMs: number): P
 function restore(
   tx: Transaction,
   storage: Storage,
-  { loaded, past, nowMs }: { loaded: LoadedToWrite; past: readonly PastState[]; nowMs: number },
+  restored: { loaded: LoadedToWrite; past: readonly PastState[]; taken: Set<Moment>; nowMs: number },
 ): void {
+  const { loaded, past, taken, nowMs } = restored;
   const deleted = past.filter(({ record }) => record.deleted !== undefined);
   const states = deleted.filter(({ kind }) => kind === 'deleted');
   const base = loaded.blob === null ? (states.at(-1) ?? null) : null;
-  const taken = new Set(past.filter(({ kind }) => kind === 'snapshot').map(({ moment }) => moment));
   for (const { key, kind, moment, record } of deleted) {
     if (kind === 'deleted') tx.delete(key);
     if (key === base?.key) continue;

@@ -2,6 +2,7 @@
  * The copies that a node works on. Every copy under way is a row, and whoever sees one that nobody works on takes it up:
  * when it is begun, when a node starts, and with every beat. So a copy outlives its node.
  */
+import { setMaxListeners } from 'node:events';
 import type { Id } from '../../base/ids.ts';
 import type { Entry } from '../../engine/engine.ts';
 import type { Signals } from '../../signals/signals.ts';
@@ -59,6 +60,8 @@ export class Copies implements CopyDesk {
     this.#nodes = options.nodes;
     this.#signals = options.signals;
     this.#onError = options.onError;
+    // Every request that fetches something listens to it.
+    setMaxListeners(0, this.#stopping.signal);
   }
 
   get signal(): AbortSignal {

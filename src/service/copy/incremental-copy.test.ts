@@ -116,11 +116,14 @@ const jobIdsOf = async (store: TestStore): Promise<string[]> => {
   return entries.map(({ key }) => idOf(key));
 };
 
+const findingsIn = async ({ engine, content }: TestStore): Promise<readonly string[]> =>
+  (await checkStore({ engine, content, afterCrash: false })).findings;
+
 async function assertClean(store: TestStore): Promise<void> {
   for (let beats = 0; beats <= SETTLING_BEATS; beats++) await store.beat();
   await store.sweep();
-  const { findings, awaitingSweep } = await checkStore({ ...store, afterCrash: false });
-  assert.deepEqual([findings, awaitingSweep], [[], 0]);
+  assert.deepEqual(await findingsIn(store), []);
+  assert.deepEqual(await store.garbage(), []);
   assert.deepEqual(await jobIdsOf(store), []);
 }
 
@@ -260,23 +263,23 @@ const pastOf = async (from: TestStore): Promise<ParsedBlobKey[]> =>
     .map(({ key }) => parseBlobKey(key))
     .filter(({ name, moment }) => name === 'copy' && moment !== '');
 
+const breakOff = (): never => {
+  throw new EngineUnavailable('the disk is full');
+};
+
+const waits = (): Promise<true> =>
+  until({ what: 'it waits to be tried again', limitSeconds: 30 }, async () => {
+    const { copy } = await recordOf(store);
+    return copy?.description !== undefined;
+  });
+
+const retry = async (): Promise<CopyState> => {
+  store.clock.advance({ seconds: 60 });
+  await store.beat();
+  return ended(store);
+};
+
 describe('a copy that fails half way', () => {
-  const breakOff = (): never => {
-    throw new EngineUnavailable('the disk is full');
-  };
-
-  const waits = (): Promise<true> =>
-    until({ what: 'it waits to be tried again', limitSeconds: 30 }, async () => {
-      const { copy } = await recordOf(store);
-      return copy?.description !== undefined;
-    });
-
-  const retry = async (): Promise<CopyState> => {
-    store.clock.advance({ seconds: 60 });
-    await store.beat();
-    return ended(store);
-  };
-
   test('is tried again, and finds what is done', async () => {
     await begin(store, a);
     await ended(store);
@@ -288,8 +291,7 @@ describe('a copy that fails half way', () => {
     await waits();
     assert.equal((await recordOf(store)).copy?.status, 'pending');
     assert.equal(await refusalOf(begin(store, c)), 'PendingCopyOperation');
-    const { findings } = await checkStore({ ...store, afterCrash: false });
-    assert.deepEqual(findings, []);
+    assert.deepEqual(await findingsIn(store), []);
     const { status, destinationSnapshot = '' } = await retry();
     assert.equal(status, 'success');
     assert.equal(steps.count, STEP_COUNT + 1, 'the one that broke off is done again, and no other');
@@ -325,8 +327,7 @@ describe('a copy under way', () => {
       closing = store.close();
     });
     await closing;
-    const { findings } = await checkStore({ ...store, afterCrash: false });
-    assert.deepEqual(findings, []);
+    assert.deepEqual(await findingsIn(store), []);
     const doneCount = steps.count;
     assert.ok(doneCount < STEP_COUNT);
     await store.reopen();

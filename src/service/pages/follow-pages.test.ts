@@ -301,30 +301,31 @@ for (const seed of seeds) {
   });
 }
 
+async function open(): Promise<PageStore> {
+  const store = new PageStore({ engine: new MemoryEngine(), settings: SETTINGS });
+  await store.create(SOURCE, LENGTH_MAX);
+  await store.create(FOLLOWER, LENGTH_MAX);
+  for (let at = 0; at < LENGTH_MAX; at += SETTINGS.chunkBytes) await store.write(SOURCE, at, Buffer.alloc(64, 'a'));
+  await store.freeze(SOURCE, 'snapshot');
+  return store;
+}
+
+const mapsOf = async (store: PageStore): Promise<{ from: PagesContent; to: PagesContent }> => ({
+  from: (await store.load('snapshot')).content,
+  to: (await store.load(FOLLOWER)).content,
+});
+
+async function follow(store: PageStore, onStep = async (): Promise<void> => {}): Promise<void> {
+  for await (const _ of following(store, await mapsOf(store))) await onStep();
+}
+
+async function dropOnce(store: PageStore): Promise<void> {
+  if ((await store.records()).has('snapshot')) await store.drop('snapshot');
+}
+
 describe('a map that is followed', () => {
-  async function open(): Promise<PageStore> {
-    const store = new PageStore({ engine: new MemoryEngine(), settings: SETTINGS });
-    await store.create(SOURCE, LENGTH_MAX);
-    await store.create(FOLLOWER, LENGTH_MAX);
-    for (let at = 0; at < LENGTH_MAX; at += SETTINGS.chunkBytes) await store.write(SOURCE, at, Buffer.alloc(64, 'a'));
-    await store.freeze(SOURCE, 'snapshot');
-    return store;
-  }
-
-  const mapsOf = async (store: PageStore): Promise<{ from: PagesContent; to: PagesContent }> => ({
-    from: (await store.load('snapshot')).content,
-    to: (await store.load(FOLLOWER)).content,
-  });
-
-  async function follow(store: PageStore, onStep = async (): Promise<void> => {}): Promise<void> {
-    for await (const _ of following(store, await mapsOf(store))) await onStep();
-  }
-
   test('and is dropped meanwhile is gone, unless somebody holds it', async () => {
     const dropped = await open();
-    const dropOnce = async (store: PageStore): Promise<void> => {
-      if ((await store.records()).has('snapshot')) await store.drop('snapshot');
-    };
     await assert.rejects(
       follow(dropped, () => dropOnce(dropped)),
       MapGone,

@@ -15,7 +15,7 @@ import { share } from '../extents/references.ts';
 import type { PagesContent } from '../records/blob-record.ts';
 import { decodeChunk, encodeChunk, pieceCountOf } from '../records/page-chunk.ts';
 import { CHUNK_COUNT_MAX, chunkKey, copiedKey, olderRange } from '../records/page-keys.ts';
-import { type ChunkState, chunkStates } from './chunk-states.ts';
+import { type ChunkState, chunkStates, type StatesOfChunk } from './chunk-states.ts';
 import { MapGone } from './copy-pages.ts';
 import { keepPast } from './keep-past.ts';
 import { extentsIn, letGoOfReplaced, type ReplacedChunk } from './let-go.ts';
@@ -98,21 +98,23 @@ async function* sideBySide(
   const walks = [from, to].map((content) =>
     chunkStates(snapshot, [content], { fromChunk, toChunk: CHUNK_COUNT_MAX }, settings),
   );
-  let heads = await Promise.all(walks.map((walk) => walk.next()));
+  const heads = await Promise.all(walks.map((walk) => walk.next()));
   for (;;) {
-    const chunk = Math.min(...heads.map((head) => (head.done === true ? Number.POSITIVE_INFINITY : head.value.chunk)));
+    const chunk = Math.min(...heads.map(chunkAt));
     if (chunk === Number.POSITIVE_INFINITY) return;
-    const [theirs = null, ours = null] = heads.map((head) =>
-      head.done !== true && head.value.chunk === chunk ? (head.value.states[0] as ChunkState).value : null,
-    );
+    const [theirs = null, ours = null] = heads.map((head) => (chunkAt(head) === chunk ? valueAt(head) : null));
     yield { chunk, theirs, ours };
-    heads = await Promise.all(
-      heads.map((head, index) =>
-        head.done !== true && head.value.chunk === chunk ? (walks[index] as (typeof walks)[number]).next() : head,
-      ),
-    );
+    for (const [index, walk] of walks.entries()) {
+      if (chunkAt(heads[index] as Head) === chunk) heads[index] = await walk.next();
+    }
   }
 }
+
+/** Where a walk has come to. */
+type Head = IteratorResult<StatesOfChunk>;
+
+const chunkAt = (head: Head): number => (head.done === true ? Number.POSITIVE_INFINITY : head.value.chunk);
+const valueAt = (head: Head): Uint8Array => ((head.value as StatesOfChunk).states[0] as ChunkState).value;
 
 /** Whether they show the same bytes of the same extents; since when, and who else does, is nothing to readers. */
 function isAlike(theirs: Uint8Array | null, ours: Uint8Array | null): boolean {

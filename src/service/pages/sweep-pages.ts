@@ -34,9 +34,15 @@ export async function sweepEpoch(
   entry: Entry,
   { id, epoch }: GarbageRecord & { readonly kind: 'epoch' },
 ): Promise<boolean> {
-  const isSwept = await new Sweep(options, id).epoch(epoch);
-  if (isSwept) await deleteKeys(options.engine, [entry.key]);
-  return isSwept;
+  if (!(await new Sweep(options, id).epoch(epoch))) return false;
+  return transact(options.engine, async (tx) => {
+    // That a reader let go shows at once; what a writer kept for it before shows only once it is durable.
+    const before = await newestLive(tx, id, { to: epoch });
+    const [left] = await tx.range(endedRange(id, epoch, before + 1, epoch + 1), { limit: 1 });
+    if (left !== undefined) return false;
+    tx.delete(entry.key);
+    return true;
+  });
 }
 
 /** Whether it is done, and its garbage row removed; false: to be looked at again later. */
