@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Hooks, hookContent, hookEngine } from '../../test/harness/hooked-store.ts';
-import { ACCOUNT, blobRequest, blockIdOf, TestStore, type TestStoreParts } from '../../test/harness/store.ts';
+import { ACCOUNT, blobRequest, blockIdOf, NEW_BLOB, TestStore, type TestStoreParts } from '../../test/harness/store.ts';
 import { retainBlobs, TypedBlob } from '../../test/harness/typed-blobs.ts';
+import { until } from '../../test/harness/until.ts';
 import { openMemoryContent } from '../content/memory/memory-content.ts';
-import type { Engine, Entry } from '../engine/engine.ts';
-import { openMemoryEngine } from '../engine/memory/memory-engine.ts';
+import { type Engine, EngineUnavailable, type Entry } from '../engine/engine.ts';
+import { MemoryEngine, openMemoryEngine } from '../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../rules/block-list.ts';
+import { NO_CONDITIONS } from '../rules/conditions.ts';
+import type { Moment } from '../rules/moment.ts';
 import { setBlobExpiry } from './blob/set-blob-expiry.ts';
 import { setBlobMetadata } from './blob/set-blob-metadata.ts';
 import { type CheckReport, checkStore } from './check.ts';
+import { copyBlob } from './copy/copy-blob.ts';
 import type { CopyJob } from './copy/copy-job.ts';
+import { incrementalCopyBlob } from './copy/incremental-copy.ts';
 import type { ReferencesRecord } from './extents/references.ts';
 import type { AppendedContent, BlobRecord, PagesContent, StagingRecord } from './records/blob-record.ts';
 import { decodeJson, encodeJson } from './records/codec.ts';
@@ -338,7 +343,91 @@ describe('a store stopped at any moment is clean', () => {
     assert.deepEqual((await check(parts)).findings, []);
     assert.deepEqual(await store.garbage(), []);
   });
+
+  for (const [what, copy] of [
+    ['a copy of pages', copyPages],
+    ['an incremental copy', copyIncrementally],
+  ] as const) {
+    test(`after every commit of ${what} that is cut off there, and when it has gone on after a restart`, async () => {
+      for (let [cutAfter, wasCut] = [0, true]; wasCut; cutAfter++) {
+        const begun = new MemoryEngine();
+        const content = openMemoryContent();
+        ({ wasCut } = await copyCutOff({ engine: begun, content }, { copy, cutAfter }));
+        assert.deepEqual((await check({ engine: begun, content }, { afterCrash: true })).findings, []);
+        const store = await TestStore.open({ engine: begun.restart(), content });
+        await untilCopied(store);
+        assert.deepEqual((await check(store)).findings, []);
+        await store.deleteContainer('box');
+        await store.sweep();
+        assert.deepEqual(await store.records(), []);
+        await store.close();
+        assert.ok(wasCut || cutAfter > 5, `${cutAfter} commits`);
+      }
+    });
+  }
 });
+
+const untilCopied = (store: TestStore): Promise<boolean> =>
+  until({ what: 'no copy is under way', limitSeconds: 30 }, async () => (await inTable(store, 'J')).length === 0);
+
+/** The engine takes so many commits of the copy, and no more. */
+async function copyCutOff(
+  parts: Pick<TestStoreParts, 'engine' | 'content'>,
+  { copy, cutAfter }: { copy: typeof copyPages; cutAfter: number },
+): Promise<{ wasCut: boolean }> {
+  const hooks = new Hooks();
+  const store = await TestStore.open({ ...parts, engine: hookEngine(parts.engine, hooks) });
+  await store.createContainer('box');
+  const disk = new TypedBlob(store, 'box', 'disk');
+  await disk.createPages(80 * CHUNK_BYTES);
+  for (let chunk = 0; chunk < 80; chunk++) await disk.putPages(chunk * CHUNK_BYTES, Buffer.alloc(512, chunk));
+  let [wasCut, commitCount] = [false, 0];
+  await copy(store, disk, () => {
+    hooks.before = ({ what }) => {
+      if (what !== 'commit' || commitCount++ < cutAfter) return;
+      wasCut = true;
+      throw new EngineUnavailable('cut off');
+    };
+  }).catch((error: unknown) => {
+    if (!(error instanceof EngineUnavailable)) throw error;
+  });
+  await until({ what: 'the copy is over', limitSeconds: 30 }, async () => wasCut || untilCopied(store));
+  await store.close();
+  return { wasCut };
+}
+
+const sourceAt = (moment: Moment | null) => ({
+  kind: 'inside' as const,
+  name: blobRequest('box', 'disk').name,
+  at: moment === null ? null : { kind: 'snapshot' as const, moment },
+  mayReadTags: true,
+});
+
+/** `begins`: the copy that counts. */
+async function copyPages(store: TestStore, disk: TypedBlob, begins: () => void): Promise<void> {
+  await disk.putPages(0, large);
+  begins();
+  await copyBlob(store.storage, {
+    ...blobRequest('box', 'copy'),
+    ...NEW_BLOB,
+    source: sourceAt(null),
+    demands: { conditions: NO_CONDITIONS, ifTags: null, range: null, md5: null, crc64: null },
+    shownSource: '',
+    seals: null,
+    mayOverwrite: true,
+  });
+}
+
+async function copyIncrementally(store: TestStore, disk: TypedBlob, begins: () => void): Promise<void> {
+  const request = { ...blobRequest('box', 'copy'), shownSource: '', mayOverwrite: true };
+  await incrementalCopyBlob(store.storage, { ...request, source: sourceAt(await disk.snapshot()) });
+  await untilCopied(store);
+  await disk.putPages(0, large);
+  await disk.clearPages(CHUNK_BYTES, 70 * CHUNK_BYTES);
+  const source = sourceAt(await disk.snapshot());
+  begins();
+  await incrementalCopyBlob(store.storage, { ...request, source });
+}
 
 async function everything(engine: Engine): Promise<Entry[]> {
   const snapshot = engine.snapshot();

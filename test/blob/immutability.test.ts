@@ -400,3 +400,41 @@ describe('where versions are kept', async () => {
     assert.equal((await old.downloadToBuffer()).toString(), 'content');
   });
 });
+
+describe('Delete Container', () => {
+  for (const [what, guard, release, want] of [
+    [
+      'a blob under a hold',
+      (blob: BlobClient) => blob.setLegalHold(true),
+      (blob: BlobClient) => blob.setLegalHold(false),
+      '409 ContainerHasLegalHold',
+    ],
+    [
+      'a blob under a policy',
+      (blob: BlobClient) => protect(blob, 1, 'Unlocked'),
+      (blob: BlobClient) => blob.deleteImmutabilityPolicy(),
+      '409 ContainerImmutabilityPolicyLocked',
+    ],
+  ] as const) {
+    test(`is refused while it holds ${what}, or a snapshot of one`, async () => {
+      const within = await freshContainer(blobService(server));
+      const blob = await freshBlob(within);
+      await freshBlob(within);
+      const { snapshot = '' } = await blob.createSnapshot();
+      for (const guarded of [blob, blob.withSnapshot(snapshot)]) {
+        await guard(guarded);
+        assert.equal(await refusal(within.delete()), want);
+        await release(guarded);
+      }
+      assert.equal(await outcome(within.delete()), 'ok');
+    });
+  }
+
+  test('is possible once a locked policy has had its time', async () => {
+    const within = await freshContainer(blobService(server));
+    await protect(await freshBlob(within), 1, 'Locked');
+    assert.equal(await refusal(within.delete()), '409 ContainerImmutabilityPolicyLocked');
+    server.clock.advance({ seconds: DAY_SECONDS + 1 });
+    assert.equal(await outcome(within.delete()), 'ok');
+  });
+});

@@ -9,7 +9,6 @@ import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoi
 import { renderListedBlob } from './listed-blob.ts';
 import { containerNameOf, type Operation } from './operation.ts';
 
-
 const INCLUDE: ReadonlySet<string> = new Set([
   'snapshots',
   'metadata',

@@ -64,6 +64,7 @@ export async function findContainer(reader: RecordReader, name: ContainerName): 
 
 export interface LoadedBlob {
   readonly container: ContainerRecord | null;
+  readonly containerKey: Uint8Array;
   readonly address: BlobAddress;
   /** Where `blob` stands, or would: the blob itself, or the snapshot or version that was asked for. */
   readonly keys: { readonly blob: Uint8Array; readonly staging: Uint8Array };
@@ -80,6 +81,7 @@ const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
 interface Located {
   readonly container: ContainerRecord | null;
+  readonly containerKey: Uint8Array;
   readonly address: BlobAddress;
   readonly values: readonly (Uint8Array | null)[];
 }
@@ -93,16 +95,15 @@ async function locate(
   const guessedId = known.containerId(account, container) ?? NO_CONTAINER_ID;
   const guessed = { account, containerId: guessedId, name };
   const isGuess = guessedId !== NO_CONTAINER_ID;
-  const [found, ...values] = await reader.getMany([
-    containerKey(account, container),
-    ...(isGuess ? wanted(guessed) : []),
-  ]);
+  const key = containerKey(account, container);
+  const [found, ...values] = await reader.getMany([key, ...(isGuess ? wanted(guessed) : [])]);
   const record = found ? decodeJson<ContainerRecord>(found) : null;
-  if (record === null) return { container: null, address: guessed, values: [] };
-  if (record.id === guessedId) return { container: record, address: guessed, values };
+  const located = { container: record, containerKey: key, address: guessed };
+  if (record === null) return { ...located, values: [] };
+  if (record.id === guessedId) return { ...located, values };
   known.noteContainerId(account, container, record.id);
   const address = { account, containerId: record.id, name };
-  return { container: record, address, values: await reader.getMany(wanted(address)) };
+  return { ...located, address, values: await reader.getMany(wanted(address)) };
 }
 
 /** The blob, or the snapshot or version asked for, alone: for reads to which staged blocks are nothing. */
@@ -115,10 +116,11 @@ export async function loadCommittedBlob(
     ...(at?.kind === 'snapshot' ? [] : [blobKeys(address).blob]),
     ...(at === null ? [] : [pastKey(address, at.kind, at.moment)]),
   ];
-  const { container, address, values } = await locate(reader, name, { known, wanted });
+  const { values, ...located } = await locate(reader, name, { known, wanted });
+  const { address } = located;
   const keys = blobKeys(address);
   const [first = null, second = null] = values.map((value) => liveRecord(value, nowMs));
-  const none = { container, address, keys, staging: null, expired: null };
+  const none = { ...located, keys, staging: null, expired: null };
   const isBase = at === null || (at.kind === 'version' && first?.versionId === at.moment);
   if (isBase) return { ...none, blob: first, state: stateOf(first, null) };
   const blob = at.kind === 'snapshot' ? first : second;
@@ -144,16 +146,15 @@ export async function loadBlob(
     const { blob, staging } = blobKeys(address);
     return [blob, staging, servicePropertiesKey(name.account, 'b')];
   };
-  const { container, address, values } = await locate(reader, name, { known, wanted });
+  const { values, ...located } = await locate(reader, name, { known, wanted });
   const [blobValue, stagingValue, properties] = values;
   const blob = liveRecord(blobValue ?? null, nowMs);
   const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
   const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
   const staging = expired === null ? found : null;
   return {
-    container,
-    address,
-    keys: blobKeys(address),
+    ...located,
+    keys: blobKeys(located.address),
     blob,
     staging,
     expired,

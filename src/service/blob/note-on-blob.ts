@@ -16,7 +16,7 @@ import {
   refuse,
   situation,
 } from './load.ts';
-import { putBlob } from './store-blob.ts';
+import { noteImmutable, putBlob } from './store-blob.ts';
 
 export async function noteOnBlob(
   storage: Storage,
@@ -33,6 +33,7 @@ export async function noteOnBlob(
     const loaded = isPast ? await loadCommittedBlob(tx, request, { nowMs, known: storage.known }) : base;
     refuseNote(loaded, request, nowMs);
     const record = note(loaded.blob as BlobRecord, { nowMs, isPast });
+    if (isPast && record.immutability !== undefined) noteImmutable(tx, loaded);
     if (isPast) tx.put(loaded.keys.blob, encodeJson(record));
     else putBlob(tx, storage, base, record);
     return record;

@@ -14,7 +14,7 @@ import { encodeJson } from '../records/codec.ts';
 import { type PastKind, parseBlobKey, pastKey, pastRange } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
 import { noteDue } from './due.ts';
-import type { LoadedToWrite } from './load.ts';
+import type { LoadedBlob, LoadedToWrite } from './load.ts';
 import { indexTags } from './tag-index.ts';
 
 /** For the rules: whether an operation that puts another state in place of the blob's keeps the one before for good. */
@@ -52,17 +52,20 @@ export async function replaceBlob(
 }
 
 /** Changes the blob in place: content, properties or what is noted about it. */
-export function putBlob(
-  tx: Transaction,
-  storage: Storage,
-  { address, blob, keys }: LoadedToWrite,
-  record: BlobRecord,
-): void {
+export function putBlob(tx: Transaction, storage: Storage, loaded: LoadedToWrite, record: BlobRecord): void {
+  const { address, blob, keys } = loaded;
+  if (record.immutability !== undefined) noteImmutable(tx, loaded);
   indexTags(tx, address, { before: blob?.tags, after: record.tags });
   if (record.expiresMs !== undefined && record.expiresMs !== blob?.expiresMs) {
     noteDue(tx, storage.ids, { dueMs: record.expiresMs, blobKey: keys.blob });
   }
   tx.put(keys.blob, encodeJson(record));
+}
+
+/** So that whoever deletes the container knows that there is something to look for. */
+export function noteImmutable(tx: Transaction, { container, containerKey }: LoadedBlob): void {
+  if (container === null || container.mayHoldImmutable === true) return;
+  tx.put(containerKey, encodeJson({ ...container, mayHoldImmutable: true }));
 }
 
 /** A blob, and how the account keeps what is deleted. */

@@ -2,16 +2,22 @@
 import { type Transaction, transact } from '../../engine/transact.ts';
 import type { AccessPolicy, PublicAccess } from '../../rules/acl.ts';
 import { type Conditions, NO_CONDITIONS } from '../../rules/conditions.ts';
+import { refuseChange } from '../../rules/immutability.ts';
 import { AVAILABLE, type LeaseId } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { refuseContainerDeleteOperation, refuseContainerUseOperation } from '../../rules/precedence.ts';
 import { type Deleted, retentionUntil } from '../../rules/retention.ts';
-import { encodeJson } from '../records/codec.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import { decodeJson, encodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { containerKey, deletedContainerKey } from '../records/keys.ts';
+import { blobRange, containerKey, deletedContainerKey, parseBlobKey } from '../records/keys.ts';
+import { scanSteps } from '../records/scan.ts';
 import { changedAt, type Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
 import { noteDue } from './due.ts';
 import { type ContainerName, findContainer, refuse, snapshotReader } from './load.ts';
+
+const STEP_RECORDS = 500;
 
 export interface ContainerRequest {
   readonly name: ContainerName;
@@ -89,11 +95,30 @@ export async function deleteContainer(storage: Storage, request: ContainerReques
     const nowMs = storage.clock.nowMs();
     refuse(refuseContainerDeleteOperation({ ...request, container: found, nowMs }));
     const container = found as ContainerRecord;
+    if (container.mayHoldImmutable === true) await refuseImmutable(tx, name.account, container, nowMs);
     const days = storage.settings(name.account).containerRetentionDays;
     if (days === null) storage.extents.dropContainer(tx, name.account, container.id);
     else keepDeleted(tx, storage, { name, container, deleted: { atMs: nowMs, untilMs: retentionUntil(nowMs, days) } });
     tx.delete(containerKey(name.account, name.container));
   });
+}
+
+/** What must not be deleted by itself must not go with its container either. */
+async function refuseImmutable(
+  tx: Transaction,
+  account: string,
+  { id }: ContainerRecord,
+  nowMs: number,
+): Promise<void> {
+  for await (const entries of scanSteps(tx, blobRange(account, id, ''), STEP_RECORDS)) {
+    for (const { key, value } of entries) {
+      if (parseBlobKey(key).kind === 'staging') continue;
+      const code = refuseChange(decodeJson<BlobRecord>(value).immutability ?? {}, nowMs);
+      if (code === null) continue;
+      const isHeld = code === 'BlobImmutableDueToLegalHold';
+      throw new StorageError(isHeld ? 'ContainerHasLegalHold' : 'ContainerImmutabilityPolicyLocked');
+    }
+  }
 }
 
 /** Its lease ends; its blobs stay as they are, where nobody finds them without the container. */

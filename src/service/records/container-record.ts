@@ -17,6 +17,8 @@ export interface ContainerRecord {
   readonly lease: Lease;
   /** The encryption scope of blobs that name none, and whether they may name another. */
   readonly encryptionScope?: ContainerScope;
+  /** Some blob in it has, or had, an immutability policy or a legal hold: whoever deletes it looks. */
+  readonly mayHoldImmutable?: true;
   /** Of a deleted container: until when it can be restored. */
   readonly deleted?: Deleted;
 }
