@@ -367,8 +367,12 @@ describe('a store stopped at any moment is clean', () => {
   }
 });
 
-const untilCopied = (store: TestStore): Promise<boolean> =>
-  until({ what: 'no copy is under way', limitSeconds: 30 }, async () => (await inTable(store, 'J')).length === 0);
+/** Or that it was given up. */
+const untilCopied = (store: TestStore, isOver = (): boolean => false): Promise<boolean> =>
+  until(
+    { what: 'no copy is under way', limitSeconds: 30 },
+    async () => isOver() || (await inTable(store, 'J')).length === 0,
+  );
 
 /** The engine takes so many commits of the copy, and no more. */
 async function copyCutOff(
@@ -391,7 +395,7 @@ async function copyCutOff(
   }).catch((error: unknown) => {
     if (!(error instanceof EngineUnavailable)) throw error;
   });
-  await until({ what: 'the copy is over', limitSeconds: 30 }, async () => wasCut || untilCopied(store));
+  await untilCopied(store, () => wasCut);
   await store.close();
   return { wasCut };
 }

@@ -20,7 +20,7 @@ const BLOB_BYTES = 1024 * MIB;
 const BLOCK_BYTES = 16 * MIB;
 const GROWTH_MAX_BYTES = 300 * MIB;
 const BLOCKS_AT_ONCE_COUNT = 4;
-const APPEND_BLOB_BYTES = 512 * MIB;
+const APPEND_BLOB_BYTES = 384 * MIB;
 /** So many that a read of all of them cannot be planned at once, each in a chunk of its own. */
 const PAGE_RANGE_COUNT = 1_100;
 const PAGE_RANGE_BYTES = 64 * 1024;
@@ -160,7 +160,7 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     await assertFlat(t);
   };
   // Over a database it is the same, and only takes longer.
-  if (givenEngine() !== 'postgres') test('stays flat while 512 MiB are appended in blocks, and come down', appends);
+  if (givenEngine() !== 'postgres') test('stays flat while 384 MiB are appended in blocks, and come down', appends);
 
   test('stays flat while a page blob of 1 GiB is written here and there, and comes down whole', async (t) => {
     await createEmpty('/large/disk', {

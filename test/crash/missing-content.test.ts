@@ -1,4 +1,4 @@
-/** `larimar check` tells when content has gone that a record still names. */
+/** `larimar check` tells what there is, and when content has gone that a record still names. */
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,10 +25,13 @@ test('check tells that content is missing', async (t) => {
   const server = await startServerProcess();
   t.after(() => server.stop());
   const container = await freshContainer(blobService(server));
-  await container.uploadBlockBlob('large', Buffer.alloc(CONTENT_BYTES, 'x'), CONTENT_BYTES);
+  const { blockBlobClient } = await container.uploadBlockBlob('large', Buffer.alloc(CONTENT_BYTES, 'x'), CONTENT_BYTES);
+  await blockBlobClient.createSnapshot();
   await server.terminate();
   const before = await runCheck(server.place);
   assert.equal(before.exitCode, 0, before.output);
+  assert.match(before.output, /^ {2}1 containers, 1 blobs, 0 staged blocks$/m);
+  assert.match(before.output, /^ {2}1 snapshots, earlier versions and deleted states of blobs$/m);
   assert.ok((await removeContent(server.place)) > 0, 'something holds the content');
   const after = await runCheck(server.place);
   assert.equal(after.exitCode, 1, after.output);

@@ -49,10 +49,10 @@ const firstSeed = new Random().seed;
 
 for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed]) {
   test(`blobs in memory are what the model says, seed ${seed}`, async () => {
-    await simulateBlobs({ seed, steps: 400, place: inMemory() });
+    await simulateBlobs({ seed, steps: 300, place: inMemory() });
   });
 }
 
 test(`blobs on disk are what the model says, seed ${firstSeed}`, async (t) => {
-  await simulateBlobs({ seed: firstSeed, steps: 150, place: await onDisk(t) });
+  await simulateBlobs({ seed: firstSeed, steps: 120, place: await onDisk(t) });
 });

@@ -6,17 +6,13 @@ import { type Transaction, transact } from '../../engine/transact.ts';
 import { refuseChange } from '../../rules/immutability.ts';
 import { refuseBlobDeleteOperation } from '../../rules/precedence.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
-import { decodeJson } from '../records/codec.ts';
-import { pastRange } from '../records/keys.ts';
-import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { deletePermanently } from './delete-permanently.ts';
-import { type BlobRequest, type LoadedToWrite, loadBlobToWrite, loadCommittedBlob, refuse, situation } from './load.ts';
+import { type BlobRequest, loadBlobToWrite, loadCommittedBlob, refuse, situation } from './load.ts';
+import { liveSnapshots, type PastState, removePast } from './past-states.ts';
 import { endStaging } from './staging.ts';
-import { putDeleted, removeBlob } from './store-blob.ts';
-
-const STEP_RECORDS = 500;
+import { removeBlob } from './store-blob.ts';
 
 export interface DeleteBlobRequest extends BlobRequest {
   readonly deleteSnapshots: 'include' | 'only' | null;
@@ -39,7 +35,7 @@ async function deleteBase(tx: Transaction, storage: Storage, request: DeleteBlob
   const nowMs = storage.clock.nowMs();
   const loaded = await loadBlobToWrite(tx, storage, request.name, nowMs);
   const { deleteSnapshots } = request;
-  const snapshots = mayHaveSnapshots(loaded.blob) ? await liveSnapshots(tx, loaded) : [];
+  const snapshots = await liveSnapshots(tx, loaded);
   refuse(
     refuseBlobDeleteOperation({
       ...situation(loaded, request, nowMs),
@@ -48,7 +44,7 @@ async function deleteBase(tx: Transaction, storage: Storage, request: DeleteBlob
     }),
   );
   refuseImmutable(snapshots, nowMs);
-  await removePast(tx, storage, { snapshots, retentionDays: loaded.retentionDays, nowMs });
+  await removePast(tx, storage, { states: snapshots, retentionDays: loaded.retentionDays, nowMs });
   if (deleteSnapshots === 'only') return loaded.retentionDays === null;
   if (loaded.staging !== null) {
     endStaging(tx, storage.extents, { headKey: loaded.keys.staging, staging: loaded.staging });
@@ -56,28 +52,8 @@ async function deleteBase(tx: Transaction, storage: Storage, request: DeleteBlob
   return loaded.blob === null ? true : !(await removeBlob(tx, storage, loaded, nowMs));
 }
 
-/** A current version may have come to a name whose snapshots were there before: undeleted without a blob of theirs. */
-const mayHaveSnapshots = (blob: BlobRecord | null): boolean =>
-  blob !== null && (blob.hasOthers === true || blob.versionId !== undefined);
-
-interface PastRecord {
-  readonly key: Uint8Array;
-  readonly record: BlobRecord;
-}
-
-async function liveSnapshots(tx: Transaction, { address }: LoadedToWrite): Promise<PastRecord[]> {
-  const found: PastRecord[] = [];
-  for await (const entries of scanSteps(tx, pastRange(address, 'snapshot'), STEP_RECORDS)) {
-    for (const { key, value } of entries) {
-      const record = decodeJson<BlobRecord>(value);
-      if (record.deleted === undefined) found.push({ key, record });
-    }
-  }
-  return found;
-}
-
 /** All snapshots go, or none. */
-function refuseImmutable(snapshots: readonly PastRecord[], nowMs: number): void {
+function refuseImmutable(snapshots: readonly PastState[], nowMs: number): void {
   for (const { record } of snapshots) {
     const code = refuseChange(record.immutability ?? {}, nowMs);
     if (code !== null) throw new StorageError(code);
@@ -97,26 +73,6 @@ async function deletePast(tx: Transaction, storage: Storage, request: DeleteBlob
   );
   if (Buffer.from(loaded.keys.blob).equals(keys.blob)) throw new StorageError('OperationNotAllowedOnRootBlob');
   const past = { key: loaded.keys.blob, record: loaded.blob as BlobRecord };
-  await removePast(tx, storage, { snapshots: [past], retentionDays, nowMs });
+  await removePast(tx, storage, { states: [past], retentionDays, nowMs });
   return retentionDays === null;
-}
-
-async function removePast(
-  tx: Transaction,
-  storage: Storage,
-  {
-    snapshots,
-    retentionDays,
-    nowMs,
-  }: { snapshots: readonly PastRecord[]; retentionDays: number | null; nowMs: number },
-): Promise<void> {
-  if (retentionDays !== null) {
-    for (const { key, record } of snapshots) putDeleted(tx, storage, { key, record, days: retentionDays, nowMs });
-    return;
-  }
-  await storage.extents.dropAll(
-    tx,
-    snapshots.map(({ record }) => record),
-  );
-  for (const { key } of snapshots) tx.delete(key);
 }

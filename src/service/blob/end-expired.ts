@@ -4,38 +4,13 @@
  */
 import type { Transaction } from '../../engine/transact.ts';
 import { refuseChange } from '../../rules/immutability.ts';
-import type { BlobRecord } from '../records/blob-record.ts';
-import { decodeJson } from '../records/codec.ts';
-import { pastRange } from '../records/keys.ts';
-import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
-import { putDeleted, type Removed, removeBlob } from './store-blob.ts';
-
-const STEP_RECORDS = 500;
+import { liveSnapshots, removePast } from './past-states.ts';
+import { type Removed, removeBlob } from './store-blob.ts';
 
 export async function endExpired(tx: Transaction, storage: Storage, expired: Removed, nowMs: number): Promise<void> {
-  if (expired.blob?.hasOthers === true) await endSnapshots(tx, storage, expired, nowMs);
+  const snapshots = await liveSnapshots(tx, expired);
+  const states = snapshots.filter(({ record }) => refuseChange(record.immutability ?? {}, nowMs) === null);
+  await removePast(tx, storage, { states, retentionDays: expired.retentionDays, nowMs });
   await removeBlob(tx, storage, expired, nowMs);
-}
-
-async function endSnapshots(
-  tx: Transaction,
-  storage: Storage,
-  { address, retentionDays }: Removed,
-  nowMs: number,
-): Promise<void> {
-  for await (const entries of scanSteps(tx, pastRange(address, 'snapshot'), STEP_RECORDS)) {
-    const live = entries
-      .map(({ key, value }) => ({ key, record: decodeJson<BlobRecord>(value) }))
-      .filter(({ record }) => record.deleted === undefined && refuseChange(record.immutability ?? {}, nowMs) === null);
-    if (retentionDays !== null) {
-      for (const snapshot of live) putDeleted(tx, storage, { ...snapshot, days: retentionDays, nowMs });
-      continue;
-    }
-    await storage.extents.dropAll(
-      tx,
-      live.map(({ record }) => record),
-    );
-    for (const { key } of live) tx.delete(key);
-  }
 }
