@@ -4,6 +4,7 @@
  * of, and nothing is left.
  */
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
 import type { ContentStore } from '../../src/content/content.ts';
 import { type Engine, EngineUnavailable } from '../../src/engine/engine.ts';
@@ -71,6 +72,8 @@ class BlobSimulation {
   #sweeping: Promise<void> = Promise.resolve();
   /** While the store is looked through, whatever goes on beside waits here. */
   #pause: Gate | null = null;
+  /** Extents that are being given back at the moment: those calls got through before the pause. */
+  #freeingCount = 0;
   /** So many calls of the sweeper still get through; null: all. */
   #callsBeforeCut: number | null = null;
   doing = '';
@@ -233,12 +236,15 @@ class BlobSimulation {
 
   async #onCall({ what }: Call): Promise<void> {
     if (what !== 'commit' && what !== 'committed' && what !== 'free' && what !== 'freed' && what !== 'write') return;
+    if (what === 'freed') this.#freeingCount--;
     await this.#pause?.passed;
     if (this.#callsBeforeCut !== null && --this.#callsBeforeCut < 0) throw new EngineUnavailable('cut off');
+    if (what === 'free') this.#freeingCount++;
   }
 
   async #whilePaused(look: (parts: Parts) => Promise<void>): Promise<void> {
     this.#pause = new Gate();
+    while (this.#freeingCount > 0) await nextTurn();
     const engine = atOneMoment(this.#parts.engine);
     try {
       await look({ engine, content: this.#parts.content });

@@ -40,9 +40,11 @@ export type GetBlobRequest = BlobRequest & { readonly range: WantedRange | null 
 
 export async function getBlob(storage: Storage, request: GetBlobRequest): Promise<BlobReadWithBytes> {
   const read = await storage.readers.inSnapshot(async (snapshot) => {
-    const found = await loadSlice(storage, snapshotReader(snapshot), request);
-    const bytes = await storage.readers.open(snapshot, found.blob.content, found.wanted, request.key ?? null);
-    return bytes === null ? null : { ...found, bytes };
+    const found = await loadForRead(storage, snapshotReader(snapshot), withContent(request));
+    const slice = sliceOf(found.blob, request);
+    const wanted = slice ?? { offsetBytes: 0, lengthBytes: found.blob.lengthBytes };
+    const bytes = await storage.readers.open(snapshot, found.blob.content, wanted, request.key ?? null);
+    return bytes === null ? null : { ...found, slice, bytes };
   });
   return read ?? getHeld(storage, request);
 }
@@ -50,28 +52,31 @@ export async function getBlob(storage: Storage, request: GetBlobRequest): Promis
 /** So much of a page blob that reading it takes longer than a snapshot can be kept. */
 async function getHeld(storage: Storage, request: GetBlobRequest): Promise<BlobReadWithBytes> {
   const { loaded, hold } = await storage.holds.take(async (tx) => {
-    const found = await loadSlice(storage, tx, request);
+    const found = await loadForRead(storage, tx, withContent(request));
+    const slice = sliceOf(found.blob, request);
     const { content } = found.blob;
-    return { found, content: content.kind === 'pages' ? content : null };
+    return { found, slice, content: content.kind === 'pages' ? content : null };
   });
   // Another blob has taken its place.
   if (hold === null) return getBlob(storage, request);
-  const { found } = loaded;
-  return { ...found, bytes: storage.readers.openHeld(hold, found.wanted, request.key ?? null) };
+  const { found, slice } = loaded;
+  const wanted = slice ?? { offsetBytes: 0, lengthBytes: found.blob.lengthBytes };
+  return { ...found, slice, bytes: storage.readers.openHeld(hold, wanted, request.key ?? null) };
 }
 
-async function loadSlice(
-  storage: Storage,
-  reader: RecordReader,
-  request: GetBlobRequest,
-): Promise<BlobRead & { readonly slice: Slice | null; readonly wanted: Slice }> {
-  const read = await loadForRead(storage, reader, { key: null, ...request, needsContent: true });
-  const { lengthBytes } = read.blob;
-  const slice = request.range === null ? null : resolveRange(request.range, lengthBytes);
+/** Bytes sealed with a key are nothing to whoever does not have it, whatever the operation. */
+const withContent = (request: GetBlobRequest): GetBlobRequest & { needsContent: true } => ({
+  ...request,
+  key: request.key ?? null,
+  needsContent: true,
+});
+
+function sliceOf({ lengthBytes }: BlobRecord, { range }: GetBlobRequest): Slice | null {
+  const slice = range === null ? null : resolveRange(range, lengthBytes);
   if (slice === 'unsatisfiable') {
     throw new StorageError('InvalidRange', { headers: { 'Content-Range': `bytes */${lengthBytes}` } });
   }
-  return { ...read, slice, wanted: slice ?? { offsetBytes: 0, lengthBytes } };
+  return slice;
 }
 
 async function loadForRead(

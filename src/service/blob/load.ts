@@ -79,31 +79,33 @@ export interface LoadedBlob {
 /** Keys in a container that is not there; whoever asks for them is refused before using them. */
 const NO_CONTAINER_ID: Id = '0'.repeat(24);
 
-interface Located {
-  readonly container: ContainerRecord | null;
-  readonly containerKey: Uint8Array;
-  readonly address: BlobAddress;
+interface Located extends Pick<LoadedBlob, 'container' | 'containerKey' | 'address' | 'keys'> {
   readonly values: readonly (Uint8Array | null)[];
 }
+
+/** The keys to look up in the container: those of the blob, and what stands beside it. */
+type Wanted = (keys: LoadedBlob['keys'], address: BlobAddress) => Uint8Array[];
 
 /** The container and what it holds under the blob's name, in one round trip where the container's id is known. */
 async function locate(
   reader: RecordReader,
   { account, container, blob: name }: BlobName,
-  { known, wanted }: { known: Known; wanted: (address: BlobAddress) => Uint8Array[] },
+  { known, wanted }: { known: Known; wanted: Wanted },
 ): Promise<Located> {
   const guessedId = known.containerId(account, container) ?? NO_CONTAINER_ID;
   const guessed = { account, containerId: guessedId, name };
   const isGuess = guessedId !== NO_CONTAINER_ID;
   const key = containerKey(account, container);
-  const [found, ...values] = await reader.getMany([key, ...(isGuess ? wanted(guessed) : [])]);
+  const keys = blobKeys(guessed);
+  const [found, ...values] = await reader.getMany(isGuess ? [key, ...wanted(keys, guessed)] : [key]);
   const record = found ? decodeJson<ContainerRecord>(found) : null;
-  const located = { container: record, containerKey: key, address: guessed };
+  const located = { container: record, containerKey: key, address: guessed, keys };
   if (record === null) return { ...located, values: [] };
   if (record.id === guessedId) return { ...located, values };
   known.noteContainerId(account, container, record.id);
   const address = { account, containerId: record.id, name };
-  return { ...located, address, values: await reader.getMany(wanted(address)) };
+  const foundKeys = blobKeys(address);
+  return { ...located, address, keys: foundKeys, values: await reader.getMany(wanted(foundKeys, address)) };
 }
 
 /** The blob, or the snapshot or version asked for, alone: for reads to which staged blocks are nothing. */
@@ -112,24 +114,28 @@ export async function loadCommittedBlob(
   { name, at = null }: { name: BlobName; at?: BlobAt | null },
   { nowMs, known }: { nowMs: number; known: Known },
 ): Promise<LoadedBlob> {
-  const wanted = (address: BlobAddress): Uint8Array[] => [
-    ...(at?.kind === 'snapshot' ? [] : [blobKeys(address).blob]),
-    ...(at === null ? [] : [pastKey(address, at.kind, at.moment)]),
-  ];
+  if (at !== null) return loadPastBlob(reader, { name, at }, { nowMs, known });
+  const { container, containerKey, address, keys, values } = await locate(reader, name, { known, wanted: BLOB_ALONE });
+  const blob = liveRecord(values[0] ?? null, nowMs);
+  return { container, containerKey, address, keys, blob, staging: null, expired: null, state: stateOf(blob, null) };
+}
+
+const BLOB_ALONE: Wanted = ({ blob }) => [blob];
+
+/** The current version may be asked for by its id. */
+async function loadPastBlob(
+  reader: RecordReader,
+  { name, at }: { name: BlobName; at: BlobAt },
+  { nowMs, known }: { nowMs: number; known: Known },
+): Promise<LoadedBlob> {
+  const wanted: Wanted = ({ blob }, address) => [blob, pastKey(address, at.kind, at.moment)];
   const { values, ...located } = await locate(reader, name, { known, wanted });
-  const { address } = located;
-  const keys = blobKeys(address);
-  const [first = null, second = null] = values.map((value) => liveRecord(value, nowMs));
-  const none = { ...located, keys, staging: null, expired: null };
-  const isBase = at === null || (at.kind === 'version' && first?.versionId === at.moment);
-  if (isBase) return { ...none, blob: first, state: stateOf(first, null) };
-  const blob = at.kind === 'snapshot' ? first : second;
-  return {
-    ...none,
-    keys: { ...keys, blob: pastKey(address, at.kind, at.moment) },
-    blob,
-    state: pastStateOf(blob),
-  };
+  const [base = null, past = null] = values.map((value) => liveRecord(value, nowMs));
+  const rest = { ...located, staging: null, expired: null };
+  if (at.kind === 'version' && base?.versionId === at.moment)
+    return { ...rest, blob: base, state: stateOf(base, null) };
+  const keys = { ...located.keys, blob: pastKey(located.address, at.kind, at.moment) };
+  return { ...rest, keys, blob: past, state: pastStateOf(past) };
 }
 
 export interface LoadedToWrite extends LoadedBlob {
@@ -142,10 +148,7 @@ export async function loadBlob(
   name: BlobName,
   { nowMs, known }: { nowMs: number; known: Known },
 ): Promise<LoadedToWrite & { readonly ended: BlobRecord | null }> {
-  const wanted = (address: BlobAddress): Uint8Array[] => {
-    const { blob, staging } = blobKeys(address);
-    return [blob, staging, servicePropertiesKey(name.account, 'b')];
-  };
+  const wanted: Wanted = ({ blob, staging }) => [blob, staging, servicePropertiesKey(name.account, 'b')];
   const { values, ...located } = await locate(reader, name, { known, wanted });
   const [blobValue, stagingValue, properties] = values;
   const blob = liveRecord(blobValue ?? null, nowMs);
@@ -154,7 +157,6 @@ export async function loadBlob(
   const staging = expired === null ? found : null;
   return {
     ...located,
-    keys: blobKeys(located.address),
     blob,
     staging,
     expired,

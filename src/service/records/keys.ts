@@ -63,7 +63,10 @@ export interface BlobAddress {
 
 /** The base blob and its staging head, which most writes read together. */
 export function blobKeys(address: BlobAddress): { blob: Key; staging: Key } {
-  return { blob: suffixed(address, BLOB_SUFFIX), staging: suffixed(address, STAGING_SUFFIX) };
+  const blob = suffixed(address, BLOB_SUFFIX);
+  const staging = Buffer.from(blob);
+  staging[staging.length - 1] = STAGING_SUFFIX;
+  return { blob, staging };
 }
 
 /** What a moment names: a snapshot, an earlier version, a state that was deleted or overwritten at that time. */
