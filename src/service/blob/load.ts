@@ -99,13 +99,14 @@ async function locate(
   const keys = blobKeys(guessed);
   const [found, ...values] = await reader.getMany(isGuess ? [key, ...wanted(keys, guessed)] : [key]);
   const record = found ? decodeJson<ContainerRecord>(found) : null;
-  const located = { container: record, containerKey: key, address: guessed, keys };
-  if (record === null) return { ...located, values: [] };
-  if (record.id === guessedId) return { ...located, values };
+  if (record === null || record.id === guessedId) {
+    return { container: record, containerKey: key, address: guessed, keys, values: record === null ? [] : values };
+  }
   known.noteContainerId(account, container, record.id);
   const address = { account, containerId: record.id, name };
   const foundKeys = blobKeys(address);
-  return { ...located, address, keys: foundKeys, values: await reader.getMany(wanted(foundKeys, address)) };
+  const foundValues = await reader.getMany(wanted(foundKeys, address));
+  return { container: record, containerKey: key, address, keys: foundKeys, values: foundValues };
 }
 
 /** The blob, or the snapshot or version asked for, alone: for reads to which staged blocks are nothing. */
@@ -149,14 +150,17 @@ export async function loadBlob(
   { nowMs, known }: { nowMs: number; known: Known },
 ): Promise<LoadedToWrite & { readonly ended: BlobRecord | null }> {
   const wanted: Wanted = ({ blob, staging }) => [blob, staging, servicePropertiesKey(name.account, 'b')];
-  const { values, ...located } = await locate(reader, name, { known, wanted });
+  const { container, containerKey, address, keys, values } = await locate(reader, name, { known, wanted });
   const [blobValue, stagingValue, properties] = values;
   const blob = liveRecord(blobValue ?? null, nowMs);
   const found = stagingValue ? decodeJson<StagingRecord>(stagingValue) : null;
   const expired = found !== null && (await hasExpired(reader, found, nowMs)) ? found : null;
   const staging = expired === null ? found : null;
   return {
-    ...located,
+    container,
+    containerKey,
+    address,
+    keys,
     blob,
     staging,
     expired,

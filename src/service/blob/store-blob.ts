@@ -38,7 +38,8 @@ export async function replaceBlob(
   const before = loaded.blob;
   const isKept = before !== null && (await letGo(tx, storage, loaded, { nowMs, keeping }));
   // Not before the old state has an id of its own, which this one is to be behind.
-  const versionId = await nextVersionId(tx, storage, loaded, nowMs);
+  const { keepsVersions } = storage.settings(loaded.address.account);
+  const versionId = keepsVersions ? await nextVersionId(tx, loaded, nowMs) : null;
   const hasOthers = isKept || before?.hasOthers === true;
   const sharesExtents = keeping !== null && (isKept || before?.isShared === true);
   const stored: BlobRecord = {
@@ -157,14 +158,8 @@ export async function freeMoment(
   return formatMoment(nextMoment(previous, nowMs));
 }
 
-/** The id of the version that a write makes; null where the account keeps none. */
-export async function nextVersionId(
-  tx: Transaction,
-  storage: Storage,
-  { address, blob }: LoadedToWrite,
-  nowMs: number,
-): Promise<Moment | null> {
-  if (!storage.settings(address.account).keepsVersions) return null;
+/** The id of the version that a write makes. */
+async function nextVersionId(tx: Transaction, { address, blob }: LoadedToWrite, nowMs: number): Promise<Moment> {
   // Versions that are there already are older than the current one.
   if (blob?.versionId === undefined) return freeMoment(tx, address, 'version', nowMs);
   return formatMoment(nextMoment(parseMoment(blob.versionId), nowMs));
