@@ -1,4 +1,5 @@
 /** Blob Batch: with the official client, and with bodies that it would not write. */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -2,6 +2,7 @@
  * Bearer tokens of a real, if tiny, issuer: the official client over TLS in each role, user delegation keys and the SAS
  * tokens made with them, and what is told to whoever brings a token that is not good.
  */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

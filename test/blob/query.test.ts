@@ -1,4 +1,5 @@
 /** Query Blob Contents, as the official client asks it and as it can be asked wrongly. */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

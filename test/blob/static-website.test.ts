@@ -1,4 +1,5 @@
 /** Static websites: switched on with the official client, read as a browser would. */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
