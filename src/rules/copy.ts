@@ -17,6 +17,15 @@ export type CopyState = {
   readonly destinationSnapshot?: string;
 };
 
+/** A copy that has just begun. */
+export const pendingCopy = (begun: { id: string; source: string; lengthBytes: number }): CopyState => ({
+  id: begun.id,
+  source: begun.source,
+  status: 'pending',
+  bytesCopied: 0,
+  bytesTotal: begun.lengthBytes,
+});
+
 export function isPending(copy: CopyState | undefined): boolean {
   return copy?.status === 'pending';
 }

@@ -5,7 +5,7 @@ import { copiedHeaders, parseTagOption, refuseBody, shownSource } from './copy-h
 import type { Operation } from './operation.ts';
 import { mayOverwrite } from './put-blob.ts';
 import { parseBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { hashHeaders } from './response-headers.ts';
 
 export const copyBlobFromUrl: Operation = {
   name: 'Copy Blob From URL',
@@ -23,6 +23,6 @@ export const copyBlobFromUrl: Operation = {
     });
     // One of the two: the MD5 where it was asked for.
     const hashes = copied.crc64 === null ? copied : { ...copied, md5: null };
-    return { status: 202, headers: [...copiedHeaders(exchange, copied), ...hashHeaders(hashes), ...SERVER_ENCRYPTED] };
+    return { status: 202, headers: [...copiedHeaders(exchange, copied), ...hashHeaders(hashes)] };
   },
 };

@@ -1,9 +1,9 @@
 /** Headers that the copies share: the source as it may be shown, its tags, and that there is no body. */
-import { hasPermission } from '../../auth/authorize.ts';
 import type { BlobCopied } from '../../service/copy/copy-blob.ts';
 import type { TagOption } from '../../service/copy/source-tags.ts';
-import { invalidHeader, StorageError } from '../../service/storage-error.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { requirePermission } from './request-headers.ts';
 import { writtenHeaders } from './response-headers.ts';
 
 /** What in a URL's query says which state of a blob is meant. All else may be somebody's signature. */
@@ -23,7 +23,7 @@ export function parseTagOption(exchange: AuthorizedExchange): TagOption {
   const text = exchange.header(TAG_OPTION);
   if (text === null || text === '' || text === 'REPLACE') return 'REPLACE';
   if (text !== 'COPY') throw invalidHeader(TAG_OPTION, text);
-  if (!hasPermission(exchange.identity, 't')) throw new StorageError('AuthorizationPermissionMismatch');
+  requirePermission(exchange, 't');
   return 'COPY';
 }
 

@@ -1,4 +1,3 @@
-import { hasPermission } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { SINCE_APPEND_BLOBS } from '../../rules/versions.ts';
 import { type BlobPage, listBlobs as list } from '../../service/blob/list-blobs.ts';
@@ -8,6 +7,7 @@ import { XmlWriter } from '../xml.ts';
 import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from './list.ts';
 import { renderListedBlob } from './listed-blob.ts';
 import { containerNameOf, type Operation } from './operation.ts';
+import { requirePermission } from './request-headers.ts';
 
 const INCLUDE: ReadonlySet<string> = new Set([
   'snapshots',
@@ -56,9 +56,7 @@ function refuseInclude(exchange: AuthorizedExchange, include: ReadonlySet<string
   for (const word of ['snapshots', 'versions']) {
     if (isHierarchy && include.has(word)) throw invalidQuery('include', word, 'Not together with a delimiter.');
   }
-  if (include.has('tags') && !hasPermission(exchange.identity, 't')) {
-    throw new StorageError('AuthorizationPermissionMismatch');
-  }
+  if (include.has('tags')) requirePermission(exchange, 't');
 }
 
 /** A client from before append blobs would not know what it reads. */

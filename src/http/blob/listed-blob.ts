@@ -5,7 +5,7 @@ import type { Immutability } from '../../rules/immutability.ts';
 import { blobNameNeedsEncoding, type Metadata } from '../../rules/names.ts';
 import { reportedLease } from '../../rules/precedence.ts';
 import { remainingDays } from '../../rules/retention.ts';
-import type { Tags } from '../../rules/tags.ts';
+import { sortTags, type Tags } from '../../rules/tags.ts';
 import { archiveStatus, tierAt } from '../../rules/tier.ts';
 import type { ListedBlob } from '../../service/blob/list-blobs.ts';
 import type { BlobRecord, StagingRecord } from '../../service/records/blob-record.ts';
@@ -149,8 +149,9 @@ export function renderMetadata(xml: XmlWriter, metadata: Metadata): void {
   xml.close();
 }
 
-function renderTags(xml: XmlWriter, tags: Tags): void {
+/** By name. */
+export function renderTags(xml: XmlWriter, tags: Tags): void {
   xml.open('Tags').open('TagSet');
-  for (const [key, value] of tags) xml.open('Tag').leaf('Key', key).leaf('Value', value).close();
+  for (const [key, value] of sortTags(tags)) xml.open('Tag').leaf('Key', key).leaf('Value', value).close();
   xml.close().close();
 }

@@ -7,7 +7,7 @@ import { parseTagOption, refuseBody } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
 import { mayOverwrite } from './put-blob.ts';
 import { parseFlag, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED, writtenHeaders } from './response-headers.ts';
+import { hashHeaders, writtenHeaders } from './response-headers.ts';
 
 export const putBlobFromUrl: Operation = {
   name: 'Put Blob From URL',
@@ -26,7 +26,7 @@ export const putBlobFromUrl: Operation = {
     });
     return {
       status: 201,
-      headers: [...writtenHeaders(exchange, written), ...hashHeaders(written), ...SERVER_ENCRYPTED],
+      headers: [...writtenHeaders(exchange, written), ...hashHeaders(written)],
     };
   },
 };

@@ -26,7 +26,7 @@ import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
 
 const METADATA_PREFIX = 'x-ms-meta-';
 
-export function parseBlobRequest(exchange: Exchange, resource: BlobResource): BlobRequest {
+export function parseBlobRequest(exchange: AuthorizedExchange, resource: BlobResource): BlobRequest {
   return {
     name: blobNameOf(exchange, resource),
     at: parseAt(exchange),
@@ -37,7 +37,7 @@ export function parseBlobRequest(exchange: Exchange, resource: BlobResource): Bl
 }
 
 /** The same for operations on content and metadata, which a key of the customer's may seal. */
-export function parseKeyedBlobRequest(exchange: Exchange, resource: BlobResource): BlobRequest {
+export function parseKeyedBlobRequest(exchange: AuthorizedExchange, resource: BlobResource): BlobRequest {
   return { ...parseBlobRequest(exchange, resource), key: parseCustomerKey(exchange) };
 }
 
@@ -59,7 +59,7 @@ export function parseMomentQuery(name: string, text: string): Moment {
 }
 
 /** A condition on tags says something about them, so it takes the right to read them. */
-export function parseTagConditionHeader(exchange: Exchange, name: string): TagExpression | null {
+export function parseTagConditionHeader(exchange: AuthorizedExchange, name: string): TagExpression | null {
   const text = exchange.header(name);
   if (text === null || text === '') return null;
   requirePermission(exchange, 't');
@@ -69,13 +69,11 @@ export function parseTagConditionHeader(exchange: Exchange, name: string): TagEx
 }
 
 /** For what only some requests of an operation ask, such as tags. */
-function requirePermission(exchange: Exchange, letter: string): void {
-  if ('identity' in exchange && !hasPermission((exchange as AuthorizedExchange).identity, letter)) {
-    throw new StorageError('AuthorizationPermissionMismatch');
-  }
+export function requirePermission({ identity }: AuthorizedExchange, letter: string): void {
+  if (!hasPermission(identity, letter)) throw new StorageError('AuthorizationPermissionMismatch');
 }
 
-export function parseNewBlob(exchange: Exchange, { plain }: { plain: boolean }): NewBlob {
+export function parseNewBlob(exchange: AuthorizedExchange, { plain }: { plain: boolean }): NewBlob {
   return {
     headers: parseBlobHeaders(exchange, { plain }),
     metadata: parseMetadata(exchange),
@@ -86,7 +84,7 @@ export function parseNewBlob(exchange: Exchange, { plain }: { plain: boolean }):
   };
 }
 
-export function parseTags(exchange: Exchange): Tags | null {
+export function parseTags(exchange: AuthorizedExchange): Tags | null {
   const text = exchange.header('x-ms-tags');
   if (text === null || text === '') return null;
   requirePermission(exchange, 't');
@@ -144,7 +142,7 @@ export function parseContainerRequest(exchange: Exchange, resource: BlobResource
   };
 }
 
-export const parseBlobConditions = (exchange: Exchange): Conditions => ({
+export const parseBlobConditions = (exchange: AuthorizedExchange): Conditions => ({
   ...parseConditions(exchange),
   ifTags: parseTagConditionHeader(exchange, 'x-ms-if-tags'),
 });

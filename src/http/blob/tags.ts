@@ -2,7 +2,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { type Conditions, NO_CONDITIONS } from '../../rules/conditions.ts';
 import { matchedTags, parseTagQuery, type TagQuery } from '../../rules/tag-expression.ts';
-import { refuseTags, sortTags, type Tags } from '../../rules/tags.ts';
+import { refuseTags, type Tags } from '../../rules/tags.ts';
 import { SINCE_CONDITIONS_ON_TAGS } from '../../rules/versions.ts';
 import { type FoundPage, findBlobsByTags as find } from '../../service/blob/find-blobs-by-tags.ts';
 import { getBlobProperties } from '../../service/blob/get-blob.ts';
@@ -12,7 +12,7 @@ import { readWhole, requireContentLength } from '../body.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from '../xml.ts';
 import { parseKeyMarker, parseMaxResults, renderKeyMarker, serviceEndpoint } from './list.ts';
-import { renderName } from './listed-blob.ts';
+import { renderName, renderTags } from './listed-blob.ts';
 import type { BlobResource, Operation } from './operation.ts';
 import { parseBlobRequest, parseBodyHashes, parseConditions, refuseBodyHashes } from './request-headers.ts';
 
@@ -100,12 +100,6 @@ function parseTagsBody(root: XmlNode): Tags {
   const code = refuseTags(tags);
   if (code !== null) throw new StorageError(code);
   return tags;
-}
-
-export function renderTags(xml: XmlWriter, tags: Tags): void {
-  xml.open('Tags').open('TagSet');
-  for (const [key, value] of sortTags(tags)) xml.open('Tag').leaf('Key', key).leaf('Value', value).close();
-  xml.close().close();
 }
 
 function parseWhere(exchange: AuthorizedExchange, resource: BlobResource): TagQuery {

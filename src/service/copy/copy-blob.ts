@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Id } from '../../base/ids.ts';
 import type { Transaction } from '../../engine/transact.ts';
-import type { CopyState } from '../../rules/copy.ts';
+import { type CopyState, pendingCopy } from '../../rules/copy.ts';
 import { refusePageBlobLength } from '../../rules/page-range.ts';
 import type { BlobType } from '../../rules/precedence.ts';
 import { isPageTier, type Tier } from '../../rules/tier.ts';
@@ -139,14 +139,6 @@ export const doneCopy = (done: { id: string; source: string; lengthBytes: number
   bytesCopied: done.lengthBytes,
   bytesTotal: done.lengthBytes,
   completedMs: done.nowMs,
-});
-
-const pendingCopy = (begun: { id: string; source: string; lengthBytes: number }): CopyState => ({
-  id: begun.id,
-  source: begun.source,
-  status: 'pending',
-  bytesCopied: 0,
-  bytesTotal: begun.lengthBytes,
 });
 
 const isOnline = (tier: Tier | null | undefined): boolean => tier != null && tier !== 'Archive' && !isPageTier(tier);

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from '../../engine/transact.ts';
 import { NO_CONDITIONS } from '../../rules/conditions.ts';
-import type { CopyState } from '../../rules/copy.ts';
+import { type CopyState, pendingCopy } from '../../rules/copy.ts';
 import { type Following, refuseIncrementalCopy } from '../../rules/incremental-copy.ts';
 import type { Moment } from '../../rules/moment.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
@@ -55,7 +55,9 @@ export async function incrementalCopyBlob(storage: Storage, request: Incremental
     const snapshot = await loadSnapshot(tx, storage, { source, version: request.version, nowMs });
     const followed = { ...source.name, mapId: (snapshot.content as PagesContent).id };
     if (loaded.blob !== null) await refuseNext(tx, storage, { blob: loaded.blob, source, followed, nowMs });
-    const copy = pendingCopy({ id: copyId, source: request.shownSource, lengthBytes: snapshot.lengthBytes });
+    const { lengthBytes } = snapshot;
+    const pending = pendingCopy({ id: copyId, source: request.shownSource, lengthBytes });
+    const copy: CopyState = { ...pending, incremental: true };
     const record =
       loaded.blob === null
         ? await create(tx, storage, loaded, { following: { ...followed, snapshot: null }, copy, nowMs })
@@ -123,15 +125,6 @@ async function isThere(
 }
 
 // ---- how it begins
-
-const pendingCopy = (begun: { id: string; source: string; lengthBytes: number }): CopyState => ({
-  id: begun.id,
-  source: begun.source,
-  status: 'pending',
-  bytesCopied: 0,
-  bytesTotal: begun.lengthBytes,
-  incremental: true,
-});
 
 async function create(
   tx: Transaction,
