@@ -307,3 +307,19 @@ describe('containers', () => {
     assert.deepEqual(found, written.toSorted());
   });
 });
+
+test('a container is deleted, or a legal hold is set in it: never both', async () => {
+  for (let round = 0; round < 20; round++) {
+    const within = await freshContainer(plain);
+    const blobs = Array.from({ length: 4 }, (_, index) => within.getBlockBlobClient(`blob-${index}`));
+    for (const blob of blobs) await blob.upload('x', 1);
+    const results = await together(5, (index) =>
+      index === 2 ? within.delete() : (blobs[index % 4] as (typeof blobs)[0]).setLegalHold(true),
+    );
+    const [deletion, ...holds] = [results[2], ...results.filter((_, index) => index !== 2)];
+    const wasDeleted = deletion?.status === 'fulfilled';
+    assert.equal(await within.exists(), !wasDeleted);
+    if (wasDeleted) assert.ok(holds.every((hold) => hold?.status === 'rejected'));
+    else assert.deepEqual(tally(outcomes(results)), { ok: 4, '409 ContainerHasLegalHold': 1 });
+  }
+});
