@@ -38,8 +38,11 @@ export function isOnDatabase(name: ContestantName): boolean {
 
 const azuriteVersion = '3.35.0';
 const azuriteFolder = join(projectFolder, '.cache', 'azurite');
-const azuriteProgram = join(azuriteFolder, 'node_modules', 'azurite', 'dist', 'src', 'blob', 'main.js');
+const azuriteProgramOf = (service: 'blob' | 'table'): string =>
+  join(azuriteFolder, 'node_modules', 'azurite', 'dist', 'src', service, 'main.js');
 const builtLarimarProgram = fileURLToPath(new URL('../src/cli/larimar.js', import.meta.url));
+
+const azuriteQuiet = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
 
 const account = 'devstoreaccount1';
 /** The development account's key, which Microsoft publishes. */
@@ -53,7 +56,7 @@ const sas = generateAccountSASQueryParameters(
   {
     version: serviceVersion,
     expiresOn: new Date(Date.now() + 24 * 3_600_000),
-    services: AccountSASServices.parse('b').toString(),
+    services: AccountSASServices.parse('bt').toString(),
     resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
     permissions: AccountSASPermissions.parse('rwdlacuptf'),
   },
@@ -74,6 +77,9 @@ export class Contestant {
   readonly name: ContestantName;
   readonly #options: ContestantOptions;
   #servers: readonly Server[] = [];
+  /** Of the Table service. Azurite has a process of its own for it, started when a row asks for it. */
+  #tablePorts: readonly number[] = [];
+  #azuriteTables: Server | null = null;
 
   constructor(options: ContestantOptions) {
     this.name = options.name;
@@ -84,6 +90,10 @@ export class Contestant {
   /** Of its servers, over which a load is spread evenly. */
   get ports(): readonly number[] {
     return this.#servers.map((server) => server.port);
+  }
+
+  get tablePorts(): readonly number[] {
+    return this.#tablePorts;
   }
 
   get pids(): readonly number[] {
@@ -108,13 +118,16 @@ export class Contestant {
 
   /** Starts the servers and waits for the first answer of each; resolves to the milliseconds in between. */
   async start(): Promise<number> {
-    const ports = await freePorts(nodeCounts[this.name]);
+    const nodeCount = nodeCounts[this.name];
+    const free = await freePorts(2 * nodeCount);
+    const ports = free.slice(0, nodeCount);
+    this.#tablePorts = this.name === 'bare' ? ports : free.slice(nodeCount);
     const startedAtMs = performance.now();
     this.#servers = ports.map(
       (port, index) =>
         new Server({
           port,
-          words: [...(this.#options.nodeOptions ?? []), ...this.#command(port)],
+          words: [...(this.#options.nodeOptions ?? []), ...this.#command(port, this.#tablePorts[index] as number)],
           environment: this.#environment(),
           folder: this.#options.dataFolder,
           logFile: join(this.#options.dataFolder, `${this.name}.${index}.log`),
@@ -134,14 +147,42 @@ export class Contestant {
     await sendOnce(this.ports[0] as number, { method: 'PUT', path });
   }
 
+  /** A path of the Table service, and its query. */
+  tablePath(resource: string): string {
+    return `/${account}/${resource}`;
+  }
+
+  /** So that rows about tables find a service to ask. */
+  async startTables(): Promise<void> {
+    if (this.name !== 'azurite' || this.#azuriteTables !== null) return;
+    const port = this.#tablePorts[0] as number;
+    this.#azuriteTables = new Server({
+      port,
+      words: [
+        azuriteProgramOf('table'),
+        '--tablePort',
+        String(port),
+        '--location',
+        join(this.#options.dataFolder, 'data-table'),
+        ...azuriteQuiet,
+      ],
+      environment: this.#environment(),
+      folder: this.#options.dataFolder,
+      logFile: join(this.#options.dataFolder, 'azurite-table.log'),
+    });
+    await this.#azuriteTables.firstAnswer(`/${account}/Tables?${this.query()}`);
+  }
+
   async stop(): Promise<void> {
-    const servers = this.#servers;
+    const servers = [...this.#servers, ...(this.#azuriteTables === null ? [] : [this.#azuriteTables])];
+    this.#azuriteTables = null;
     this.#servers = [];
     await Promise.all(servers.map((server) => server.stop()));
   }
 
   pause(): void {
     for (const server of this.#servers) server.pause();
+    this.#azuriteTables?.pause();
   }
 
   /**
@@ -150,6 +191,7 @@ export class Contestant {
    */
   async resume(): Promise<void> {
     for (const server of this.#servers) server.resume();
+    this.#azuriteTables?.resume();
     if (isOnDatabase(this.name)) await Promise.all(this.ports.map((port) => this.#untilWriting(port)));
   }
 
@@ -177,19 +219,18 @@ export class Contestant {
     }
   }
 
-  #command(port: number): string[] {
+  #command(port: number, tablePort: number): string[] {
     const data = join(this.#options.dataFolder, 'data');
-    const larimar = [this.#options.larimarProgram ?? builtLarimarProgram, 'serve', '--blob-port', String(port)];
+    const ports = ['--blob-port', String(port), '--table-port', String(tablePort)];
+    const larimar = [this.#options.larimarProgram ?? builtLarimarProgram, 'serve', ...ports];
     switch (this.name) {
       case 'larimar':
         return [...larimar, '--data', data, '--log', 'silent'];
       case 'postgres-1':
       case 'postgres-3':
         return [...larimar, '--content', 'postgres', '--log', 'silent'];
-      case 'azurite': {
-        const quiet = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
-        return [azuriteProgram, '--blobPort', String(port), '--location', data, ...quiet];
-      }
+      case 'azurite':
+        return [azuriteProgramOf('blob'), '--blobPort', String(port), '--location', data, ...azuriteQuiet];
       case 'bare':
         return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(port)];
     }
@@ -224,7 +265,7 @@ export function missingLarimar(program = builtLarimarProgram): string | null {
 
 /** Fetches the peer once into the cache folder: it is no dependency of the project. */
 export async function fetchAzurite(say: (line: string) => void): Promise<void> {
-  if (existsSync(azuriteProgram)) return;
+  if (existsSync(azuriteProgramOf('blob'))) return;
   say(`fetching azurite@${azuriteVersion} into ${azuriteFolder} …`);
   mkdirSync(azuriteFolder, { recursive: true });
   const words = ['install', '--prefix', azuriteFolder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];

@@ -22,6 +22,8 @@ export const wholeScale: Scale = {
   connections: 64,
   blobCount: 100_000,
   azuriteBlobCount: 20_000,
+  entityCount: 1_000_000,
+  azuriteEntityCount: 20_000,
   transferBytes: 1024 * mebibyte,
   singlePutBytes: 256 * mebibyte,
 };
@@ -33,6 +35,8 @@ const quickScale: Scale = {
   longRounds: 1,
   blobCount: 10_000,
   azuriteBlobCount: 5000,
+  entityCount: 100_000,
+  azuriteEntityCount: 5000,
   transferBytes: 128 * mebibyte,
   singlePutBytes: 64 * mebibyte,
 };
@@ -64,6 +68,8 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
   --rounds N          rounds per contestant and row (${wholeScale.rounds}); the median is printed
   --blobs N           blobs held in the list, memory and start-up rows (${wholeScale.blobCount})
   --azurite-blobs N   the same for Azurite, which takes minutes to store more (${wholeScale.azuriteBlobCount})
+  --entities N        entities held in the rows about tables (${wholeScale.entityCount})
+  --azurite-entities N  the same for Azurite (${wholeScale.azuriteEntityCount})
   --larimar FILE      another build's dist/src/cli/larimar.js
   --data DIR          where the servers keep their data: a real disk, with about 10 GB free (.cache/)
   --json FILE         also write every round's figure to a file
@@ -84,6 +90,8 @@ export function parseOptions(words: readonly string[]): Options | null {
       rounds: { type: 'string' },
       blobs: { type: 'string' },
       'azurite-blobs': { type: 'string' },
+      entities: { type: 'string' },
+      'azurite-entities': { type: 'string' },
       larimar: { type: 'string' },
       data: { type: 'string' },
       json: { type: 'string' },
@@ -97,6 +105,8 @@ export function parseOptions(words: readonly string[]): Options | null {
     rounds: countOf('--rounds', values.rounds, base.rounds),
     blobCount: countOf('--blobs', values.blobs, base.blobCount),
     azuriteBlobCount: countOf('--azurite-blobs', values['azurite-blobs'], base.azuriteBlobCount),
+    entityCount: countOf('--entities', values.entities, base.entityCount),
+    azuriteEntityCount: countOf('--azurite-entities', values['azurite-entities'], base.azuriteEntityCount),
   };
   const preset = values['scale-out'] === true ? scaleOut : peers;
   return {

@@ -13,8 +13,13 @@ export async function answerTo(request: Promise<unknown>): Promise<string> {
     return ACCEPTED;
   } catch (error) {
     if (!isRestError(error) || error.statusCode === undefined) throw error;
-    return `${error.statusCode} ${error.code}`;
+    return `${error.statusCode} ${error.code ?? tableCodeOf(error.details)}`;
   }
+}
+
+/** The Table client leaves the code where the answer had it. */
+function tableCodeOf(details: unknown): string {
+  return (details as { odataError?: { code?: string } } | undefined)?.odataError?.code ?? '';
 }
 
 export const isAccepted = (answer: string): boolean => answer === ACCEPTED;

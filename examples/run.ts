@@ -4,6 +4,8 @@ const EXAMPLES = {
   pessimistic: () => import('./pessimistic.ts'),
   'container-lease': () => import('./container-lease.ts'),
   'leader-election': () => import('./leader-election.ts'),
+  'table-optimistic': () => import('./table-optimistic.ts'),
+  'table-lock': () => import('./table-lock.ts'),
 };
 
 const name = process.argv[2] ?? '';

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { ManualClock, startServer } from '../src/main.ts';
 
@@ -17,6 +18,8 @@ interface Server {
 export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTimePass'> {
   /** New and empty; gone at the end. */
   readonly container: ContainerClient;
+  /** The same of a table. */
+  readonly createTable: () => Promise<TableClient>;
   readonly end: () => Promise<void>;
 }
 
@@ -26,11 +29,20 @@ export async function connect(purpose: string): Promise<ExampleServer> {
   const service = BlobServiceClient.fromConnectionString(connectionString);
   const container = service.getContainerClient(`${purpose}-${randomUUID()}`);
   await container.create();
+  const tables: TableClient[] = [];
+  const createTable = async (): Promise<TableClient> => {
+    const name = `${purpose}-${randomUUID()}`.replaceAll('-', '');
+    const table = TableClient.fromConnectionString(connectionString, name, { allowInsecureConnection: true });
+    tables.push(table);
+    await table.createTable();
+    return table;
+  };
   const end = async (): Promise<void> => {
+    for (const table of tables) await table.deleteTable();
     await container.deleteIfExists();
     await stop();
   };
-  return { connectionString, letTimePass, container, end };
+  return { connectionString, letTimePass, container, createTable, end };
 }
 
 async function startOwnServer(): Promise<Server> {

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from './base/clock.ts';
 import { type AccountSettingOptions, chooseAccountSettings } from './config/account-settings.ts';
 import { type AccountSetting, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, makeAccounts } from './config/accounts.ts';
 import type { LogMode } from './config/config.ts';
-import { reachable, renderConnectionString } from './config/connection-string.ts';
+import { type Endpoints, reachable, renderConnectionString } from './config/connection-string.ts';
 import { lockData } from './config/data-lock.ts';
 import { Endings } from './config/endings.ts';
 import { chooseOAuth, type OAuthOptions } from './config/oauth-setting.ts';
@@ -24,6 +24,7 @@ import { blobDoor } from './http/blob/blob-door.ts';
 import { onLoopback } from './http/copy-source.ts';
 import { openLog } from './http/log.ts';
 import { type HttpServer, openHttpServer } from './http/server.ts';
+import { tableDoor } from './http/table/table-door.ts';
 import { openWebServer } from './http/web/web-server.ts';
 import { openHttpOutside } from './outside/http-outside.ts';
 import { openStorage } from './service/open-storage.ts';
@@ -42,6 +43,7 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
   readonly host?: string;
   /** 0, the default here: any that is free. */
   readonly blobPort?: number;
+  readonly tablePort?: number;
   /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
   readonly adminPort?: number | null;
   /** Of static websites: 0 is any that is free; null, the default here, opens none. */
@@ -63,9 +65,9 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
 
 export interface RunningServer {
   /** Each with the first account's name in its path, as connection strings want them. */
-  readonly endpoints: { readonly blob: string };
+  readonly endpoints: Endpoints;
   /** Without an account: `http://127.0.0.1:10000`. */
-  readonly origins: { readonly blob: string; readonly admin: string | null; readonly web: string | null };
+  readonly origins: Endpoints & { readonly admin: string | null; readonly web: string | null };
   /** The names of all accounts, the development account first. */
   readonly accounts: readonly string[];
   /** For the first account given, else for the development account. */
@@ -107,17 +109,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     endings.keep(services);
     const isOurs = onLoopback((port) => port === blob.port);
     const door = blobDoor(services.storage, { accounts, bearer, isOurs, origin: () => blob.origin });
-    const blob: HttpServer = await openHttpServer({
-      ...at,
-      door,
-      accounts,
-      bearer,
-      clock,
-      port: options.blobPort ?? 0,
-      log,
-    });
-    endings.keep(blob);
-    ownPorts.add(blob.port);
+    const common = { ...at, accounts, bearer, clock, log };
+    const blob: HttpServer = await openHttpServer({ ...common, door, port: options.blobPort ?? 0 });
+    ownPorts.add(endings.keep(blob).port);
+    const tables = tableDoor(services.storage);
+    const table = await openHttpServer({ ...common, door: tables, port: options.tablePort ?? 0 });
+    ownPorts.add(endings.keep(table).port);
     const { webPort = null } = options;
     const { storage } = services;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
@@ -125,6 +122,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     readiness.begin(() => readOnce(engine));
     const origins = {
       blob: reachable(blob.origin),
+      table: reachable(table.origin),
       admin: admin === null ? null : reachable(admin.origin),
       web: web === null ? null : reachable(web.origin),
     };
@@ -147,11 +145,15 @@ function describeServer(
 ): RunningServer {
   const { origins, accounts } = server;
   const { name, keys } = server.settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
+  const endpointsOf = (account: string): Endpoints => ({
+    blob: `${origins.blob}/${account}`,
+    table: `${origins.table}/${account}`,
+  });
   const connectionStringFor = (account: string, key: string): string =>
-    renderConnectionString({ name: account, key, blobEndpoint: `${origins.blob}/${account}` });
+    renderConnectionString({ name: account, key, endpoints: endpointsOf(account) });
   let closed: Promise<void> | null = null;
   return {
-    endpoints: { blob: `${origins.blob}/${name}` },
+    endpoints: endpointsOf(name),
     origins,
     accounts,
     connectionString: connectionStringFor(name, keys[0] as string),

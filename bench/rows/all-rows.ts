@@ -6,6 +6,7 @@ import { footprintRows } from './footprint.ts';
 import { listRows } from './list.ts';
 import type { Row, Scale } from './row.ts';
 import { smallBlobRows } from './small-blobs.ts';
+import { tableRows } from './tables.ts';
 import { tagRows } from './tags.ts';
 import { transferRows } from './transfer.ts';
 
@@ -17,6 +18,7 @@ export function allRows(scale: Scale): Row[] {
     ...conditionRows(scale),
     ...blobTypeRows(scale),
     ...transferRows(scale),
+    ...tableRows(scale),
     ...footprint.filled,
     ...listRows(scale),
     ...tagRows(scale),

@@ -13,6 +13,9 @@ export interface Scale {
   blobCount: number;
   /** Azurite stores some hundred blobs a second, so it may be given fewer to hold. */
   azuriteBlobCount: number;
+  /** In the table of the rows about many entities. */
+  entityCount: number;
+  azuriteEntityCount: number;
   transferBytes: number;
   singlePutBytes: number;
 }

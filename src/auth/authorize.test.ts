@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { grantOf, ROLE_NAMES, type RoleName } from '../rules/roles.ts';
 import { hasPermission, refuseNeed } from './authorize.ts';
 import type { Identity, Need, PublicAccess, ServiceLetter } from './identity.ts';
-import { blobNeeds, breakBlobLease, breakContainerLease, getAccountInformation } from './needs.ts';
+import { blobNeeds, breakBlobLease, breakContainerLease, getAccountInformation, tableNeeds } from './needs.ts';
 
 const account = 'a';
 const owner: Identity = { kind: 'owner', account };
@@ -15,8 +15,9 @@ const accountSas = (services: string, resourceTypes: string, permissions: string
   permissions,
 });
 const serviceSas = (permissions: string): Identity => ({ kind: 'serviceSas', account, permissions, overrides: {} });
-const bearer = (...roles: RoleName[]): Identity => {
-  const { permissions, controls, delegates } = grantOf(roles, 'b');
+const bearer = (...roles: RoleName[]): Identity => bearerAt('b', roles);
+const bearerAt = (service: ServiceLetter, roles: readonly RoleName[]): Identity => {
+  const { permissions, controls, delegates } = grantOf(roles, service);
   const delegationKey = delegates ? () => 'key' : null;
   return { kind: 'bearer', account, objectId: 'o', tenantId: 't', permissions, controls, delegationKey };
 };
@@ -284,4 +285,86 @@ test('a user delegation key is for bearer tokens alone', () => {
 test('an anonymous caller is told where tokens come from', () => {
   const refusal = refuseNeed(anonymous(null), getBlob, { service: 'b', version: '2024-11-04', challenge: 'Bearer x' });
   assert.deepEqual(refusal?.details.headers, { 'WWW-Authenticate': 'Bearer x' });
+});
+
+const TABLE_VERSION = '2019-02-02';
+const codeAtTables = (identity: Identity, need: Need): string => codeOf(identity, need, TABLE_VERSION, 't');
+
+/** Operation, resource type, the sets of letters of which each is enough, whether a service SAS will do. */
+const tabledForTables: readonly (readonly [
+  operation: keyof typeof tableNeeds,
+  resourceType: string,
+  letters: readonly string[],
+  byServiceSas: boolean,
+])[] = [
+  ['getServiceProperties', 's', ['r'], false],
+  ['setServiceProperties', 's', ['w'], false],
+  ['getServiceStats', 's', ['r'], false],
+  ['queryTables', 'c', ['l'], false],
+  ['createTable', 'c', ['c', 'w'], false],
+  ['deleteTable', 'c', ['d'], false],
+  ['getTableAcl', '', [], false],
+  ['setTableAcl', '', [], false],
+  ['queryEntities', 'o', ['r'], true],
+  ['insertEntity', 'o', ['a'], true],
+  ['updateEntity', 'o', ['u'], true],
+  ['upsertEntity', 'o', ['au'], true],
+  ['deleteEntity', 'o', ['d'], true],
+  ['batch', 'o', ['r', 'a', 'u', 'd'], true],
+];
+
+/** All of one or two letters, and of all but one. */
+const LETTER_SETS = [...EVERY_LETTER].flatMap((letter, index) => [
+  letter,
+  ...[...EVERY_LETTER.slice(index + 1)].map((other) => letter + other),
+  EVERY_LETTER.replace(letter, ''),
+]);
+
+for (const [operation, resourceType, letters, byServiceSas] of tabledForTables) {
+  test(`${operation} at tables is open to exactly the tokens that the protocol names`, () => {
+    const need: Need = tableNeeds[operation];
+    for (const permissions of LETTER_SETS) {
+      const isEnough = letters.some((needed) => [...needed].every((letter) => permissions.includes(letter)));
+      for (const type of 'sco') {
+        const isOpen = codeAtTables(accountSas('t', type, permissions), need) === 'allowed';
+        assert.equal(isOpen, isEnough && type === resourceType, `account SAS ${type} ${permissions}`);
+      }
+      const isOpen = codeAtTables(serviceSas(permissions), need) === 'allowed';
+      assert.equal(isOpen, isEnough && byServiceSas, `service SAS ${permissions}`);
+    }
+    assert.equal(codeAtTables(owner, need), 'allowed');
+    assert.equal(codeAtTables(anonymous(null), need), 'ResourceNotFound');
+    assert.equal(codeOf(anonymous(null), need, '2024-11-04', 't'), 'NoAuthenticationInformation');
+    assert.notEqual(codeAtTables(accountSas('bqf', 'sco', EVERY_LETTER), need), 'allowed');
+  });
+}
+
+const TABLE_ROLES = [
+  'Storage Table Data Contributor',
+  'Storage Table Data Reader',
+  'Storage Table Delegator',
+] as const satisfies readonly RoleName[];
+
+/** Who may, from the widest role to the narrowest: the first so many of TABLE_ROLES. */
+const byTableRole: readonly (readonly [roleCount: number, operations: readonly (keyof typeof tableNeeds)[]])[] = [
+  [0, ['getServiceProperties', 'setServiceProperties', 'getServiceStats', 'getTableAcl', 'setTableAcl']],
+  [1, ['createTable', 'deleteTable', 'insertEntity', 'updateEntity', 'upsertEntity', 'deleteEntity']],
+  [2, ['queryTables', 'queryEntities', 'batch']],
+];
+
+for (const [roleCount, operations] of byTableRole) {
+  for (const operation of operations) {
+    test(`${operation} is open to ${TABLE_ROLES.slice(0, roleCount).join(', ') || 'no role'} and to no other`, () => {
+      for (const [index, role] of [...TABLE_ROLES, ...ROLE_NAMES.slice(0, 4)].entries()) {
+        const code = index < roleCount ? 'allowed' : 'AuthorizationPermissionMismatch';
+        assert.equal(codeAtTables(bearerAt('t', [role]), tableNeeds[operation]), code, role);
+      }
+    });
+  }
+}
+
+test('every operation of tables stands in both tables', () => {
+  const names = Object.keys(tableNeeds).sort();
+  assert.deepEqual(tabledForTables.map(([operation]) => operation).sort(), names);
+  assert.deepEqual(byTableRole.flatMap(([, operations]) => operations).sort(), names);
 });

@@ -51,10 +51,12 @@ export function hasPermission(identity: Identity, letter: string): boolean {
   return identity.kind !== 'anonymous' && identity.permissions.includes(letter);
 }
 
-const refuseLetters = (permissions: string, need: Need): StorageError | null =>
-  need.anyOf.split('').some((letter) => permissions.includes(letter))
-    ? null
-    : new StorageError('AuthorizationPermissionMismatch');
+function refuseLetters(permissions: string, { anyOf, needsAll }: Need): StorageError | null {
+  const letters = anyOf.split('');
+  const has = (letter: string): boolean => permissions.includes(letter);
+  const isEnough = needsAll === true ? letters.every(has) : letters.some(has);
+  return isEnough ? null : new StorageError('AuthorizationPermissionMismatch');
+}
 
 const opens = (publicAccess: PublicAccess | null, needed: PublicAccess | null): boolean =>
   publicAccess !== null && needed !== null && (publicAccess === 'container' || needed === 'blob');

@@ -2,6 +2,7 @@
 
 import type { JSONWebKeySet } from 'jose';
 import type { PublicAccess } from '../rules/acl.ts';
+import type { EntityScope } from '../rules/entity-scope.ts';
 import type { RoleName } from '../rules/roles.ts';
 
 export type { AccessPolicy, PublicAccess, ResourceAcl, ServiceLetter } from '../rules/acl.ts';
@@ -50,6 +51,8 @@ export type Identity =
       readonly account: string;
       readonly permissions: string;
       readonly overrides: ResponseOverrides;
+      /** Of a token for a table: what it opens. */
+      readonly entities?: EntityScope;
     }
   | {
       readonly kind: 'bearer';
@@ -79,6 +82,8 @@ export interface Need {
   readonly resourceType: 's' | 'c' | 'o';
   /** Permission letters of which one is enough; empty: no SAS is ever enough. */
   readonly anyOf: string;
+  /** Whether all of those letters are needed, and not just one. */
+  readonly needsAll?: true;
   /** Whether a service SAS (of the right resource, with such a letter) will do. */
   readonly serviceSas: boolean;
   /** The public access of the container that lets an anonymous caller in; null: never. */

@@ -1,5 +1,5 @@
 /**
- * What each Blob operation needs, as the protocol tables it for account SAS, service SAS, anonymous callers and roles.
+ * What each operation needs, as the protocol tables it for account SAS, service SAS, anonymous callers and roles.
  * https://learn.microsoft.com/rest/api/storageservices/create-account-sas#blob-service
  */
 import { SINCE_BREAK_BY_DELETE_PERMISSION } from '../rules/versions.ts';
@@ -99,6 +99,27 @@ export const blobNeeds = {
   setImmutabilityPolicy: blobImmutability,
   deleteImmutabilityPolicy: blobImmutability,
   setLegalHold: blobImmutability,
+} as const satisfies Readonly<Record<string, Need>>;
+
+/** Opened by an account SAS alone: a token for a table opens what is in it. */
+export const tableNeeds = {
+  getServiceProperties: serviceSetting('r'),
+  setServiceProperties: serviceSetting('w'),
+  getServiceStats: serviceSetting('r'),
+
+  queryTables: byAccountSas('c', 'l'),
+  createTable: byAccountSas('c', 'cw'),
+  deleteTable: byAccountSas('c', 'd'),
+  getTableAcl: ownerOnly,
+  setTableAcl: ownerOnly,
+
+  queryEntities: byEitherSas('o', 'r'),
+  insertEntity: byEitherSas('o', 'a'),
+  updateEntity: byEitherSas('o', 'u'),
+  upsertEntity: { ...byEitherSas('o', 'au'), needsAll: true },
+  deleteEntity: byEitherSas('o', 'd'),
+  // Its parts are authorized one by one.
+  batch: byEitherSas('o', 'raud'),
 } as const satisfies Readonly<Record<string, Need>>;
 
 const lettersToBreakLease = (version: string): string => (version >= SINCE_BREAK_BY_DELETE_PERMISSION ? 'wd' : 'w');

@@ -267,15 +267,6 @@ test('an override that the version does not sign is not applied', async () => {
   assert.deepEqual(await use({ token, query: 'rsct=text/html' }), asAccepted('r'));
 });
 
-test('a token for a range of keys opens no table', async () => {
-  for (const [at, name] of ['spk', 'srk', 'epk', 'erk'].entries()) {
-    const range = ['', '', '', ''].with(at, 'k');
-    const lines = ['r', '', se, '/table/larimartest/t', '', '', '', '2019-02-02', ...range];
-    const token = handMade({ sp: 'r', se, sv: '2019-02-02', tn: 't', [name]: 'k' }, lines);
-    assert.equal(await codeOf(use({ token, service: 't', resource: ['t'] })), 'AuthenticationFailed');
-  }
-});
-
 /** A token of the present with exactly these fields, always signed rightly. */
 function present(fields: Record<string, string>, path = 'c/b'): string {
   const all: Record<string, string> = { sp: 'r', se, sr: 'b', sv: '2024-11-04', ...fields };

@@ -21,6 +21,7 @@ import {
 import { tokenSignatureMatches } from './signature.ts';
 import type { SignedRequest } from './signed-request.ts';
 import { signedResource } from './signed-resource.ts';
+import { RANGE_FIELDS, tableScope } from './table-scope.ts';
 
 const SINCE_VERSIONED_TOKENS = '2012-02-12';
 const SINCE_RESPONSE_OVERRIDES = '2013-08-15';
@@ -43,7 +44,9 @@ export async function verifyServiceSas(
   const stringToSign = serviceSasStringToSign(service, field, signedResource(request, field, resource));
   if (!tokenSignatureMatches(account, stringToSign, field('sig'))) throw signatureMismatch(stringToSign);
 
-  const policy = field('si') === '' ? null : findPolicy(await loadAcl(account.name, resource), field('si'));
+  // A batch names no table in its path, but the token does.
+  const holder = service === 't' ? [field('tn')] : resource;
+  const policy = field('si') === '' ? null : findPolicy(await loadAcl(account.name, holder), field('si'));
   const start = fromTokenOrPolicy(field, 'st', policy?.start);
   const expiry = fromTokenOrPolicy(field, 'se', policy?.expiry);
   const permissions = fromTokenOrPolicy(field, 'sp', policy?.permission);
@@ -54,8 +57,13 @@ export async function verifyServiceSas(
   refusePeriod({ start, expiry }, nowMs);
   refuseSourceAddress(field, request);
   refuseProtocol(field, request);
-  refuseKeyRange(field);
-  return { kind: 'serviceSas', account: account.name, permissions, overrides: responseOverrides(service, field) };
+  return {
+    kind: 'serviceSas',
+    account: account.name,
+    permissions,
+    overrides: responseOverrides(service, field),
+    ...(service === 't' ? { entities: tableScope(field) } : {}),
+  };
 }
 
 function refuseFields(service: ServiceLetter, field: SasFields): void {
@@ -100,7 +108,7 @@ function serviceSasStringToSign(service: ServiceLetter, field: SasFields, resour
     if (version >= SINCE_SNAPSHOT_TOKENS) lines.push(field('sr'), snapshotOrVersion(field));
     if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
   }
-  if (service === 't') lines.push(...KEY_RANGE.map(field));
+  if (service === 't') lines.push(...RANGE_FIELDS.map(field));
   if (signsOverrides(service, field)) lines.push(...overrideLines(field));
   return lines.join('\n');
 }
@@ -128,14 +136,6 @@ export function responseOverrides(service: ServiceLetter, field: SasFields): Res
   if (!signsOverrides(service, field)) return {};
   const given = overriddenHeaders.filter(([name]) => field(name) !== '');
   return Object.fromEntries(given.map(([name, header]) => [header, field(name)]));
-}
-
-const KEY_RANGE = ['spk', 'srk', 'epk', 'erk'];
-
-/** An identity cannot carry a range of keys yet: better no access than access to the whole table. */
-function refuseKeyRange(field: SasFields): void {
-  const name = KEY_RANGE.find((name) => field(name) !== '');
-  if (name !== undefined) throw authenticationFailed(`Tokens for a range of keys (${name}) are not supported.`);
 }
 
 function findPolicy(acl: ResourceAcl | null, id: string): AccessPolicy {

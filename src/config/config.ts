@@ -12,6 +12,7 @@ export type LogMode = 'text' | 'json' | 'silent';
 export interface Config {
   readonly host: string;
   readonly blobPort: number;
+  readonly tablePort: number;
   /** Of health and readiness; null: none. */
   readonly adminPort: number | null;
   /** Of static websites; null: none. */
@@ -36,6 +37,7 @@ export const STORE_OPTIONS = ['data', 'engine', 'content'] as const satisfies re
 export const SERVE_OPTIONS: readonly OptionName[] = [
   'host',
   'blobPort',
+  'tablePort',
   'adminPort',
   'webPort',
   'data',
@@ -60,12 +62,19 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
 
 export async function makeConfig(texts: OptionTexts): Promise<Config> {
   const blobPort = parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback);
+  const tablePort = parsePort('--table-port', texts.tablePort?.[0] ?? OPTIONS.tablePort.fallback);
   const adminPort = parsePortOrOff('--admin-port', texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
   const webPort = parsePortOrOff('--web-port', texts.webPort?.[0] ?? OPTIONS.webPort.fallback);
-  refuseSharedPort({ '--blob-port': blobPort, '--admin-port': adminPort, '--web-port': webPort });
+  refuseSharedPort({
+    '--blob-port': blobPort,
+    '--table-port': tablePort,
+    '--admin-port': adminPort,
+    '--web-port': webPort,
+  });
   return Object.freeze({
     host: texts.host?.[0] ?? OPTIONS.host.fallback,
     blobPort,
+    tablePort,
     adminPort,
     webPort,
     store: makeStore(texts),

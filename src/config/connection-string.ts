@@ -4,10 +4,16 @@
 export const reachable = (origin: string): string =>
   origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 
-export function renderConnectionString(account: { name: string; key: string; blobEndpoint: string }): string {
-  const protocol = account.blobEndpoint.slice(0, account.blobEndpoint.indexOf(':'));
+export interface Endpoints {
+  readonly blob: string;
+  readonly table: string;
+}
+
+export function renderConnectionString(account: { name: string; key: string; endpoints: Endpoints }): string {
+  const { name, key, endpoints } = account;
+  const protocol = endpoints.blob.slice(0, endpoints.blob.indexOf(':'));
   return (
-    `DefaultEndpointsProtocol=${protocol};AccountName=${account.name};` +
-    `AccountKey=${account.key};BlobEndpoint=${account.blobEndpoint};`
+    `DefaultEndpointsProtocol=${protocol};AccountName=${name};AccountKey=${key};` +
+    `BlobEndpoint=${endpoints.blob};TableEndpoint=${endpoints.table};`
   );
 }

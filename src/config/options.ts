@@ -28,7 +28,7 @@ export const OPTIONS = {
     help: 'address to listen on',
     environment: 'LARIMAR_HOST',
     fallback: '127.0.0.1',
-    also: ['--blobHost'],
+    also: ['--blobHost', '--tableHost'],
   },
   blobPort: {
     flag: '--blob-port',
@@ -37,6 +37,14 @@ export const OPTIONS = {
     environment: 'LARIMAR_BLOB_PORT',
     fallback: '10000',
     also: ['--blobPort'],
+  },
+  tablePort: {
+    flag: '--table-port',
+    value: 'PORT',
+    help: 'port of the Table service; 0 picks a free one',
+    environment: 'LARIMAR_TABLE_PORT',
+    fallback: '10002',
+    also: ['--tablePort'],
   },
   adminPort: {
     flag: '--admin-port',

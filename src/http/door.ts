@@ -1,7 +1,9 @@
 /** What a service gives to the HTTP server: its routes, and the two things of its data that the edge must know. */
 import type { Need, ResourceAcl, ServiceLetter } from '../auth/identity.ts';
 import type { CorsRule } from '../rules/cors.ts';
+import type { StorageError } from '../service/storage-error.ts';
 import type { AuthorizedExchange, Exchange, Reply } from './exchange.ts';
+import type { FaultContext } from './faults.ts';
 
 export interface Route {
   /** As in Microsoft's documentation: `Put Block List`. */
@@ -39,4 +41,6 @@ export interface Door {
   loadCorsRules(account: string): Promise<readonly CorsRule[]>;
   /** The version that serves requests which name none. */
   loadDefaultVersion(account: string): Promise<string | null>;
+  /** What a refusal looks like. */
+  renderFault(error: StorageError, context: FaultContext): Reply;
 }

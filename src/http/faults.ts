@@ -5,7 +5,7 @@
 import { formatIso7 } from '../base/http-date.ts';
 import type { ErrorCode } from '../rules/error-code.ts';
 import { StorageError } from '../service/storage-error.ts';
-import type { Reply } from './exchange.ts';
+import type { Reply, RequestTarget } from './exchange.ts';
 import { XmlWriter } from './xml.ts';
 
 export interface Fault {
@@ -169,6 +169,34 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   UnsupportedXmlNode: { status: 400, message: 'One of the XML nodes specified in the request body is not supported.' },
 
+  AtomFormatNotSupported: { status: 415, message: 'Atom format is not supported.' },
+  CommandsInBatchActOnDifferentPartitions: {
+    status: 400,
+    message: 'All commands in a batch must operate on same entity group.',
+  },
+  DuplicatePropertiesSpecified: { status: 400, message: 'A property is specified more than one time.' },
+  EntityTooLarge: { status: 400, message: 'The entity is larger than allowed by the Table Service.' },
+  InvalidDuplicateRow: {
+    status: 400,
+    message:
+      'The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.',
+  },
+  InvalidValueType: { status: 400, message: 'The value specified is invalid.' },
+  KeyValueTooLarge: { status: 400, message: 'The key property is larger than allowed by the Table Service.' },
+  MediaTypeNotSupported: { status: 415, message: 'The media type of the request is not supported.' },
+  MethodNotAllowed: { status: 405, message: 'The requested method is not allowed on the specified resource.' },
+  PropertiesNeedValue: { status: 400, message: 'The values are not specified for all properties in the entity.' },
+  PropertyNameInvalid: { status: 400, message: 'The property name is invalid.' },
+  PropertyNameTooLong: { status: 400, message: 'The property name exceeds the maximum allowed length.' },
+  PropertyValueTooLarge: { status: 400, message: 'The property value exceeds the maximum allowed size.' },
+  TooManyProperties: {
+    status: 400,
+    message: 'The entity contains more properties than allowed.',
+  },
+  XMethodIncorrectCount: { status: 400, message: 'Exactly one X-HTTP-Method header should be specified.' },
+  XMethodIncorrectValue: { status: 400, message: 'The specified X-HTTP-Method is invalid.' },
+  XMethodNotUsingPost: { status: 400, message: 'The request uses X-HTTP-Method with an HTTP method other than POST.' },
+
   AppendPositionConditionNotMet: { status: 412, message: 'The append position condition specified was not met.' },
   BlobAlreadyExists: { status: 409, message: 'The specified blob already exists.' },
   BlobArchived: { status: 409, message: 'This operation is not permitted on an archived blob.' },
@@ -238,6 +266,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     status: 409,
     message: 'A shared access signature for a directory is not supported by this version.',
   },
+  EntityAlreadyExists: { status: 409, message: 'The specified entity already exists.' },
   FeatureVersionMismatch: {
     status: 409,
     message: 'The type of a blob in the container is unrecognized by this version.',
@@ -337,9 +366,15 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'The source condition specified using HTTP conditional header(s) is not met.',
   },
   SystemInUse: { status: 409, message: 'This blob is in use by the system.' },
+  TableAlreadyExists: { status: 409, message: 'The table specified already exists.' },
+  TableNotFound: { status: 404, message: 'The table specified does not exist.' },
   TargetConditionNotMet: {
     status: 412,
     message: 'The target condition specified using HTTP conditional header(s) is not met.',
+  },
+  UpdateConditionNotSatisfied: {
+    status: 412,
+    message: 'The update condition specified in the request was not satisfied.',
   },
 
   InternalError: { status: 500, message: 'The server encountered an internal error. Please retry the request.' },
@@ -358,29 +393,40 @@ export interface FaultContext {
   readonly method: string;
   readonly requestId: string;
   readonly nowMs: number;
+  /** What was asked for, as far as it could be read. */
+  readonly target?: RequestTarget;
   /** In place of the code's own status, where HTTP itself has a better one. */
   readonly status?: number;
 }
 
 export function renderFault(error: StorageError, context: FaultContext): Reply {
-  const { code, details } = error;
+  const { status, headers } = faultHead(error, context);
+  if (status === 304 || context.method === 'HEAD') return { status, headers };
+  headers.push('Content-Type', 'application/xml');
+  return { status, headers, body: renderFaultXml(error, context) };
+}
+
+/** All of it but the body, which each service writes in its own way. */
+export function faultHead(
+  { code, details }: StorageError,
+  context: Pick<FaultContext, 'status'>,
+): { readonly status: number; readonly headers: string[] } {
   const status = details.notModified === true ? 304 : (details.status ?? context.status ?? FAULTS[code].status);
   const headers = ['x-ms-error-code', code];
   if (status === 401 && details.headers?.['WWW-Authenticate'] === undefined) {
     headers.push('WWW-Authenticate', CHALLENGE);
   }
   for (const [name, value] of Object.entries(details.headers ?? {})) headers.push(name, value);
-  if (status === 304 || context.method === 'HEAD') return { status, headers };
-  headers.push('Content-Type', 'application/xml');
-  return { status, headers, body: renderFaultXml(error, context) };
+  return { status, headers };
 }
 
-function renderFaultXml({ code, details }: StorageError, { requestId, nowMs }: FaultContext): string {
-  const message = details.message ?? FAULTS[code].message;
+export const messageOf = ({ code, details }: StorageError): string => details.message ?? FAULTS[code].message;
+
+function renderFaultXml(error: StorageError, { requestId, nowMs }: FaultContext): string {
   const xml = new XmlWriter()
     .open('Error')
-    .leaf('Code', code)
-    .leaf('Message', `${message}\nRequestId:${requestId}\nTime:${formatIso7(nowMs)}`);
-  for (const [name, text] of Object.entries(details.elements ?? {})) xml.leaf(name, text);
+    .leaf('Code', error.code)
+    .leaf('Message', `${messageOf(error)}\nRequestId:${requestId}\nTime:${formatIso7(nowMs)}`);
+  for (const [name, text] of Object.entries(error.details.elements ?? {})) xml.leaf(name, text);
   return xml.toString();
 }

@@ -7,6 +7,7 @@ import { EngineUnavailable } from '../engine/engine.ts';
 import { StorageError } from '../service/storage-error.ts';
 import type { Door, PartRequest } from './door.ts';
 import type { AuthorizedExchange, Exchange, Reply } from './exchange.ts';
+import { renderFault } from './faults.ts';
 import type { AccessEntry, Log } from './log.ts';
 import { openPart } from './part.ts';
 import { parseQuery } from './request-target.ts';
@@ -61,6 +62,8 @@ class OneOperation implements Door {
   });
   loadCorsRules = async () => [];
   loadDefaultVersion = async () => null;
+
+  readonly renderFault = renderFault;
 }
 
 class RecordingLog implements Log {

@@ -16,6 +16,7 @@ import { StorageError } from '../service/storage-error.ts';
 import { bodyStream, ClientGone, readWhole, requireContentLength } from './body.ts';
 import type { Door, Route } from './door.ts';
 import type { AuthorizedExchange, Exchange, Reply } from './exchange.ts';
+import { renderFault } from './faults.ts';
 import type { AccessEntry, Log } from './log.ts';
 import { decodePercent } from './request-target.ts';
 import { type HttpServer, type HttpServerOptions, openHttpServer } from './server.ts';
@@ -166,6 +167,8 @@ class TestDoor implements Door {
       this.streamClosed.open();
     }
   }
+
+  readonly renderFault = renderFault;
 }
 
 class RecordingLog implements Log {

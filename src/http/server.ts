@@ -17,7 +17,7 @@ import { ClientGone } from './body.ts';
 import { corsHeaders } from './cors.ts';
 import type { Door } from './door.ts';
 import type { Reply } from './exchange.ts';
-import { type FaultContext, renderFault } from './faults.ts';
+import type { FaultContext } from './faults.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { Log } from './log.ts';
 import { openPart } from './part.ts';
@@ -101,7 +101,7 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
   const front = new Front(options, {
     service: door.service,
     answer: (exchange) => answer(exchange, context),
-    renderFault,
+    renderFault: (error, fault) => door.renderFault(error, fault),
   });
   await front.listen(options);
   return front;
@@ -266,8 +266,8 @@ class Front implements HttpServer {
       if (error instanceof ClientGone || leftWhileSending) return null;
       const refusal = asRefusal(error, () => this.#logBroken(exchange, error));
       exchange.errorCode = refusal.code;
-      const { method, requestId } = exchange;
-      return this.#answering.renderFault(refusal, { method, requestId, nowMs: this.#clock.nowMs() });
+      const { method, requestId, target } = exchange;
+      return this.#answering.renderFault(refusal, { method, requestId, target, nowMs: this.#clock.nowMs() });
     }
   }
 

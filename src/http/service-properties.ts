@@ -1,4 +1,5 @@
-/** Service properties as XML, the same for all services. A part that is present must be complete. */
+/** Service properties as XML, for all services; some parts are Blob's alone. A part that is present must be complete. */
+import type { ServiceLetter } from '../rules/acl.ts';
 import { type CorsRule, refuseCorsRules } from '../rules/cors.ts';
 import { effectiveVersion, NEWEST_VERSION } from '../rules/versions.ts';
 import type {
@@ -15,15 +16,18 @@ import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
 export const PROPERTIES_BYTES_MAX = 64 * 1024;
 const RETENTION_DAYS_MAX = 365;
 
-export function parseServiceProperties(body: Uint8Array): Partial<ServiceProperties> {
+const BLOB_PARTS: ReadonlySet<string> = new Set(['DefaultServiceVersion', 'DeleteRetentionPolicy', 'StaticWebsite']);
+
+export function parseServiceProperties(body: Uint8Array, service: ServiceLetter): Partial<ServiceProperties> {
   const root = parseXml(body);
   if (root.name !== 'StorageServiceProperties') throw invalidXml('StorageServiceProperties is expected.');
   let change: Partial<ServiceProperties> = {};
-  for (const node of root.children) change = { ...change, ...parsePart(node) };
+  for (const node of root.children) change = { ...change, ...parsePart(node, service) };
   return change;
 }
 
-function parsePart(node: XmlNode): Partial<ServiceProperties> {
+function parsePart(node: XmlNode, service: ServiceLetter): Partial<ServiceProperties> {
+  if (service !== 'b' && BLOB_PARTS.has(node.name)) throw invalidXml(`${node.name} is not known here.`);
   switch (node.name) {
     case 'Logging':
       return { logging: parseLogging(node) };
@@ -157,7 +161,7 @@ const list = (node: XmlNode, name: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
-export function renderServiceProperties(properties: ServiceProperties): string {
+export function renderServiceProperties(properties: ServiceProperties, service: ServiceLetter): string {
   const { logging } = properties;
   const xml = new XmlWriter().open('StorageServiceProperties');
   xml
@@ -171,10 +175,14 @@ export function renderServiceProperties(properties: ServiceProperties): string {
   renderMetrics(xml, 'HourMetrics', properties.hourMetrics);
   renderMetrics(xml, 'MinuteMetrics', properties.minuteMetrics);
   renderCors(xml, properties.cors);
+  if (service === 'b') renderBlobParts(xml, properties);
+  return xml.toString();
+}
+
+function renderBlobParts(xml: XmlWriter, properties: ServiceProperties): void {
   xml.leafIf('DefaultServiceVersion', properties.defaultServiceVersion);
   renderDeleteRetention(xml, properties.deleteRetention);
   renderStaticWebsite(xml, properties.staticWebsite);
-  return xml.toString();
 }
 
 function renderDeleteRetention(xml: XmlWriter, { enabled, days, allowPermanentDelete }: DeleteRetention): void {

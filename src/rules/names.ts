@@ -64,3 +64,12 @@ export function refuseMetadataName(name: string): ErrorCode | null {
 export function refuseMetadataValue(value: string): ErrorCode | null {
   return HEADER_TEXT.test(value) ? null : 'InvalidMetadata';
 }
+
+const TABLE_NAME = /^[A-Za-z][A-Za-z0-9]*$/;
+
+/** `Tables` is the name of the list of tables. */
+export function refuseTableName(name: string): ErrorCode | null {
+  if (name.toLowerCase() === 'tables') return 'InvalidInput';
+  if (!TABLE_NAME.test(name)) return 'InvalidResourceName';
+  return name.length < 3 || name.length > 63 ? 'OutOfRangeInput' : null;
+}

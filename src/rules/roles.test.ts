@@ -7,13 +7,13 @@ const OWNER = 'Storage Blob Data Owner';
 const CONTRIBUTOR = 'Storage Blob Data Contributor';
 const READER = 'Storage Blob Data Reader';
 const DELEGATOR = 'Storage Blob Delegator';
+const TABLE_CONTRIBUTOR = 'Storage Table Data Contributor';
+const TABLE_READER = 'Storage Table Data Reader';
+const TABLE_DELEGATOR = 'Storage Table Delegator';
 
-const rows: readonly (readonly [
-  names: readonly RoleName[],
-  permissions: string,
-  controls: boolean,
-  delegates: boolean,
-])[] = [
+type Row = readonly [names: readonly RoleName[], permissions: string, controls: boolean, delegates: boolean];
+
+const rows: readonly Row[] = [
   [[], '', false, false],
   [[OWNER], EVERY_LETTER, true, true],
   [[CONTRIBUTOR], 'racwdltfm', false, true],
@@ -30,18 +30,41 @@ for (const [names, permissions, controls, delegates] of rows) {
   });
 }
 
-test('a role of the Blob service allows nothing at another', () => {
-  for (const service of ['q', 't', 'f'] as const) {
-    assert.deepEqual(grantOf([OWNER], service), { permissions: '', controls: false, delegates: false });
+const tableRows: readonly Row[] = [
+  [[TABLE_CONTRIBUTOR], 'racwdlu', false, false],
+  [[TABLE_READER], 'rl', false, false],
+  [[TABLE_DELEGATOR], '', false, true],
+  [[TABLE_DELEGATOR, TABLE_READER], 'rl', false, true],
+  [[TABLE_READER, TABLE_CONTRIBUTOR, TABLE_DELEGATOR], 'racwdlu', false, true],
+  [[OWNER, TABLE_READER], 'rl', false, false],
+];
+
+for (const [names, permissions, controls, delegates] of tableRows) {
+  test(`${names.join(' and ')} allows "${permissions}" at tables`, () => {
+    assert.deepEqual(grantOf(names, 't'), { permissions, controls, delegates });
+  });
+}
+
+test('a role of one service allows nothing at another', () => {
+  for (const [name, services] of [
+    [OWNER, ['q', 't', 'f']],
+    [TABLE_CONTRIBUTOR, ['b', 'q', 'f']],
+  ] as const) {
+    for (const service of services) {
+      assert.deepEqual(grantOf([name], service), { permissions: '', controls: false, delegates: false }, service);
+    }
   }
 });
 
 test('whatever roles someone has, what they allow is among what can be granted', () => {
-  const grantable = grantablePermissions('b');
-  assert.deepEqual(grantable, [EVERY_LETTER, 'racwdltfm', 'rl', '']);
-  for (let chosen = 0; chosen < 2 ** ROLE_NAMES.length; chosen++) {
-    const names = ROLE_NAMES.filter((_, index) => (chosen & (1 << index)) !== 0);
-    assert.ok(grantable.includes(grantOf(names, 'b').permissions), names.join());
+  assert.deepEqual(grantablePermissions('b'), [EVERY_LETTER, 'racwdltfm', 'rl', '']);
+  assert.deepEqual(grantablePermissions('t'), ['racwdlu', 'rl', '']);
+  for (const service of ['b', 't'] as const) {
+    const grantable = grantablePermissions(service);
+    for (let chosen = 0; chosen < 2 ** ROLE_NAMES.length; chosen++) {
+      const names = ROLE_NAMES.filter((_, index) => (chosen & (1 << index)) !== 0);
+      assert.ok(grantable.includes(grantOf(names, service).permissions), names.join());
+    }
   }
 });
 
@@ -51,6 +74,8 @@ for (const [text, name] of [
   ['storage.blob.data.reader', READER],
   ['STORAGE-BLOB-DATA_OWNER', OWNER],
   ['Storage Blob Delegator', DELEGATOR],
+  ['Storage Table Data Contributor', TABLE_CONTRIBUTOR],
+  ['storagetabledatareader', TABLE_READER],
   ['Reader', null],
   ['Storage Blob Data', null],
   ['', null],

@@ -17,13 +17,18 @@ interface Role extends Grant {
   readonly service: ServiceLetter;
 }
 
-const LETTERS = 'racwdxyltfmeopi';
+/** Of all services. What a user delegation key is derived from holds a grant's letters in this order. */
+const LETTERS = 'racwdxyltfmeopiu';
 
+/** No role for tables controls: in Azure that is in roles of the resource manager, which does not exist here. */
 const ROLES = {
-  'Storage Blob Data Owner': { service: 'b', permissions: LETTERS, controls: true, delegates: true },
+  'Storage Blob Data Owner': { service: 'b', permissions: 'racwdxyltfmeopi', controls: true, delegates: true },
   'Storage Blob Data Contributor': { service: 'b', permissions: 'racwdltfm', controls: false, delegates: true },
   'Storage Blob Data Reader': { service: 'b', permissions: 'rl', controls: false, delegates: true },
   'Storage Blob Delegator': { service: 'b', permissions: '', controls: false, delegates: true },
+  'Storage Table Data Contributor': { service: 't', permissions: 'racwdlu', controls: false, delegates: false },
+  'Storage Table Data Reader': { service: 't', permissions: 'rl', controls: false, delegates: false },
+  'Storage Table Delegator': { service: 't', permissions: '', controls: false, delegates: true },
 } as const satisfies Readonly<Record<string, Role>>;
 
 export type RoleName = keyof typeof ROLES;

@@ -41,10 +41,10 @@ test('after a change nobody gets what was loaded before it, not even what was on
 
 test('container ids are kept by account and name, and only so many', () => {
   const known = new Known();
-  known.noteContainerId('one', 'c', 'id 1');
-  assert.equal(known.containerId('one', 'c'), 'id 1');
-  assert.equal(known.containerId('two', 'c'), null);
-  for (let index = 0; index < 20_000; index++) known.noteContainerId('many', `${index}`, 'id');
-  assert.equal(known.containerId('one', 'c'), null);
-  assert.equal(known.containerId('many', '19999'), 'id');
+  known.containers.note('one', 'c', 'id 1');
+  assert.equal(known.containers.idOf('one', 'c'), 'id 1');
+  assert.equal(known.containers.idOf('two', 'c'), null);
+  for (let index = 0; index < 20_000; index++) known.containers.note('many', `${index}`, 'id');
+  assert.equal(known.containers.idOf('one', 'c'), null);
+  assert.equal(known.containers.idOf('many', '19999'), 'id');
 });

@@ -7,35 +7,42 @@
 import type { Id } from '../base/ids.ts';
 import type { ServiceProperties } from './service-properties.ts';
 
-const CONTAINER_COUNT_MAX = 10_000;
+const ID_COUNT_MAX = 10_000;
 const PROPERTIES_AGE_MAX_MS = 5_000;
 
+/** The ids of what has a name in an account: containers, or tables. */
+class KnownIds {
+  readonly #ids = new Map<string, Id>();
+  readonly #names = new Map<string, string>();
+
+  idOf(account: string, name: string): Id | null {
+    return this.#ids.get(`${account}/${name}`) ?? null;
+  }
+
+  nameOf(account: string, id: Id): string | null {
+    return this.#names.get(`${account}/${id}`) ?? null;
+  }
+
+  note(account: string, name: string, id: Id): void {
+    if (this.#ids.size >= ID_COUNT_MAX) {
+      this.#ids.clear();
+      this.#names.clear();
+    }
+    this.#ids.set(`${account}/${name}`, id);
+    this.#names.set(`${account}/${id}`, name);
+  }
+}
+
 export class Known {
-  readonly #containerIds = new Map<string, Id>();
-  readonly #containerNames = new Map<string, string>();
+  readonly containers = new KnownIds();
+  /** By their names in lower case. */
+  readonly tables = new KnownIds();
   readonly #properties = new Map<string, { properties: ServiceProperties; sinceMs: number }>();
   readonly #monotonicMs: () => number;
   #changeCount = 0;
 
   constructor(monotonicMs: () => number = () => performance.now()) {
     this.#monotonicMs = monotonicMs;
-  }
-
-  containerId(account: string, container: string): Id | null {
-    return this.#containerIds.get(`${account}/${container}`) ?? null;
-  }
-
-  containerName(account: string, id: Id): string | null {
-    return this.#containerNames.get(`${account}/${id}`) ?? null;
-  }
-
-  noteContainerId(account: string, container: string, id: Id): void {
-    if (this.#containerIds.size >= CONTAINER_COUNT_MAX) {
-      this.#containerIds.clear();
-      this.#containerNames.clear();
-    }
-    this.#containerIds.set(`${account}/${container}`, id);
-    this.#containerNames.set(`${account}/${id}`, container);
   }
 
   /** As known, or as `load` says. What was loaded while they were changed is not kept. */

@@ -13,7 +13,7 @@ const SECRET = 'hush-hush-hush';
 const ENGINE = `postgres://larimar:${SECRET}@127.0.0.1:1/store`;
 
 function start(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Command {
-  const command = new Command(['serve', '--blob-port=0', ...args], env);
+  const command = new Command(['serve', '--blob-port=0', '--table-port=0', ...args], env);
   t.after(() => command.stop());
   return command;
 }
@@ -106,7 +106,13 @@ describe('a start that cannot be', () => {
       await new Promise((resolve) => other.once('listening', resolve));
       t.after(() => other.close());
       const { port } = other.address() as AddressInfo;
-      const { ended, output } = await runCommand(['--memory', '--blob-port=0', `${flag}=${port}`, ...more]);
+      const { ended, output } = await runCommand([
+        '--memory',
+        '--blob-port=0',
+        '--table-port=0',
+        `${flag}=${port}`,
+        ...more,
+      ]);
       const sentence = `larimar: 127.0.0.1:${port} is in use already. Choose another port with ${flag}`;
       assert.deepEqual([ended, output], [2, `${sentence} (0 picks a free one, off opens none).\n`]);
     });

@@ -478,7 +478,7 @@ describe('a request by hand', () => {
 
 describe('larimar serve', () => {
   test('takes an issuer, gives tokens without a role what it was told to, and logs none of them', async (t) => {
-    const args = ['serve', '--blob-port=0', '--admin-port=off', '--memory', '--log=json'];
+    const args = ['serve', '--blob-port=0', '--table-port=0', '--admin-port=off', '--memory', '--log=json'];
     const oauth = ['--oauth-issuer', issuer.url, '--oauth-audience', 'api://larimar', '--oauth-default-role', READER];
     const command = new Command([...args, ...oauth]);
     t.after(() => command.stop());
@@ -506,7 +506,14 @@ describe('larimar serve', () => {
     [['--oauth-issuer', 'https://x.example.org', '--oauth-default-role', 'King'], /--oauth-default-role takes one of/],
   ] as const) {
     test(`ends with 2 for ${option.join(' ')}`, async () => {
-      const { ended, output } = await runCommand(['serve', '--memory', '--blob-port=0', '--admin-port=off', ...option]);
+      const { ended, output } = await runCommand([
+        'serve',
+        '--memory',
+        '--blob-port=0',
+        '--table-port=0',
+        '--admin-port=off',
+        ...option,
+      ]);
       assert.equal(ended, 2);
       assert.match(output, message);
     });

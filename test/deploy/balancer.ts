@@ -20,12 +20,14 @@ const START_LIMIT_SECONDS = 20;
 
 export interface Upstream {
   readonly port: number;
+  readonly tablePort: number;
   readonly adminPort: number;
 }
 
 export interface Balancer {
   /** http://127.0.0.1:PORT */
   readonly url: string;
+  readonly tableUrl: string;
   stop(): Promise<void>;
 }
 
@@ -44,48 +46,57 @@ function replaceOnce(text: string, [what, by]: readonly [string, string]): strin
 export function haproxyText(
   shipped: string,
   nodes: readonly Upstream[],
-  ports: { blob: number; status: number },
+  ports: { blob: number; table: number; status: number },
 ): string {
   assert.equal(nodes.length, 3);
   return [
     ['bind :10000\n', `bind 127.0.0.1:${ports.blob}\n`] as const,
+    ['bind :10002\n', `bind 127.0.0.1:${ports.table}\n`] as const,
     ['bind :10005\n', `bind 127.0.0.1:${ports.status}\n`] as const,
-    ...nodes.map(({ port, adminPort }, index) => {
+    ...nodes.flatMap(({ port, tablePort, adminPort }, index) => {
       const name = `node${index + 1}`;
-      return [`server ${name} ${name}:10000\n`, `server ${name} 127.0.0.1:${port} port ${adminPort}\n`] as const;
+      return [
+        [`server ${name} ${name}:10000\n`, `server ${name} 127.0.0.1:${port} port ${adminPort}\n`] as const,
+        [`server ${name} ${name}:10002\n`, `server ${name} 127.0.0.1:${tablePort} port ${adminPort}\n`] as const,
+      ];
     }),
   ].reduce(replaceOnce, shipped);
 }
 
 /** The nodes are to be up already: HAProxy takes them for that until its checks have failed. */
 export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer> {
-  const ports = { blob: await freePort(), status: await freePort() };
+  const ports = { blob: await freePort(), table: await freePort(), status: await freePort() };
   const text = haproxyText(await readFile(HAPROXY_FILE, 'utf8'), nodes, ports);
   return start({
     program: 'haproxy',
     text,
     argv: ({ file }) => ['-db', '-f', file],
     url: `http://127.0.0.1:${ports.blob}`,
+    tableUrl: `http://127.0.0.1:${ports.table}`,
     isUp: () => answersOk(`http://127.0.0.1:${ports.status}/alive`),
   });
 }
 
 export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> {
-  const port = await freePort();
+  const [port, tablePort] = [await freePort(), await freePort()];
   const folder = await mkdtemp(join(tmpdir(), 'larimar-nginx-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
   const text = [
     ['    listen 10000;\n', `    listen 127.0.0.1:${port};\n`] as const,
+    ['    listen 10002;\n', `    listen 127.0.0.1:${tablePort};\n`] as const,
     ['pid /tmp/nginx.pid;\n', `pid ${folder}/nginx.pid;\n`] as const,
     [
       'access_log /dev/stdout larimar;\n',
       `access_log ${folder}/access.log larimar;\n${temporary.join('\n')}\n`,
     ] as const,
-    ...nodes.map((node, index) => {
+    ...nodes.flatMap((node, index) => {
       const name = `node${index + 1}`;
-      return [`server ${name}:10000 `, `server 127.0.0.1:${node.port} `] as const;
+      return [
+        [`server ${name}:10000 `, `server 127.0.0.1:${node.port} `] as const,
+        [`server ${name}:10002 `, `server 127.0.0.1:${node.tablePort} `] as const,
+      ];
     }),
   ].reduce(replaceOnce, await readFile(NGINX_FILE, 'utf8'));
   // Started by root, its workers are somebody else.
@@ -96,6 +107,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
     folder,
     argv: ({ file, folder }) => ['-p', folder, '-c', file, '-g', 'daemon off;'],
     url: `http://127.0.0.1:${port}`,
+    tableUrl: `http://127.0.0.1:${tablePort}`,
     isUp: () => accepts(port),
   });
 }
@@ -106,10 +118,11 @@ interface Start {
   readonly folder?: string;
   readonly argv: (paths: { file: string; folder: string }) => readonly string[];
   readonly url: string;
+  readonly tableUrl: string;
   readonly isUp: () => Promise<boolean>;
 }
 
-async function start({ program, text, folder: given, argv, url, isUp }: Start): Promise<Balancer> {
+async function start({ program, text, folder: given, argv, url, tableUrl, isUp }: Start): Promise<Balancer> {
   const folder = given ?? (await mkdtemp(join(tmpdir(), 'larimar-balancer-')));
   const file = join(folder, 'shipped.conf');
   await writeFile(file, text);
@@ -138,7 +151,7 @@ async function start({ program, text, folder: given, argv, url, isUp }: Start): 
     await stop();
     throw new Error(`${(error as Error).message}; it said:\n${output}`, { cause: error });
   }
-  return { url, stop };
+  return { url, tableUrl, stop };
 }
 
 async function answersOk(url: string): Promise<boolean> {

@@ -155,7 +155,10 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [first, ...others] = composeNodes();
     assert.equal(others.length, 2);
     for (const other of others) assert.deepEqual(other, first);
-    assert.equal([...textOf(HAPROXY_FILE).matchAll(/^ {2}server node\d node\d:10000$/gm)].length, 3);
+    for (const port of [10_000, 10_002]) {
+      const lines = textOf(HAPROXY_FILE).matchAll(new RegExp(`^ {2}server node\\d node\\d:${port}$`, 'gm'));
+      assert.equal([...lines].length, 3);
+    }
   });
 
   for (const [what, environment] of [
@@ -167,8 +170,8 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
       assert.equal(config.store.kind, 'database');
       assert.ok(config.store.kind === 'database' && config.store.objectsUrl !== null);
       assert.deepEqual(
-        { host: config.host, blobPort: config.blobPort, adminPort: config.adminPort, tls: config.tls },
-        { host: '0.0.0.0', blobPort: 10_000, adminPort: 10_004, tls: null },
+        [config.host, config.blobPort, config.tablePort, config.adminPort, config.tls],
+        ['0.0.0.0', 10_000, 10_002, 10_004, null],
       );
       assert.deepEqual(config.accounts, [{ name: 'team', keys: [KEY] }]);
     });
@@ -183,10 +186,10 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [{ ports }] = deployment().containers;
     assert.deepEqual(
       ports.map(({ containerPort }) => containerPort),
-      [10_000, 10_004],
+      [10_000, 10_002, 10_004],
     );
     assert.match(textOf(HAPROXY_FILE), /^ {2}default-server check port 10004 /m);
-    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10004$/m);
+    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10002 10004$/m);
   });
 
   test('a node drains for longer than the balancer takes to notice, and is left the time to finish', async () => {

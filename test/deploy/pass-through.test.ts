@@ -114,6 +114,18 @@ for (const { name, start, skip, triesElsewhere } of BALANCERS) {
       assert.deepEqual(only.body, body);
     });
 
+    test('a merge of an entity reaches the node as it was sent', async () => {
+      const target = "/team/people(PartitionKey='a%20%C3%A9',RowKey='it''s')?$select=Name";
+      const body = Buffer.from('{"Name":"\u00e9"}');
+      const headers = { 'if-match': 'W/"datetime\'2024-05-01T12%3A34%3A56.1234567Z\'"', 'content-length': body.length };
+      assert.equal(await ask(balancer.tableUrl, { method: 'MERGE', target, headers, body }), 200);
+      const [only, ...more] = recorded();
+      assert.ok(only !== undefined && more.length === 0);
+      assert.deepEqual({ method: only.method, target: only.target }, { method: 'MERGE', target });
+      assert.equal(new Map(only.headers).get('if-match'), headers['if-match']);
+      assert.deepEqual(only.body, body);
+    });
+
     test('a head of 60 KiB in 300 headers is passed on', async () => {
       const headers = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x-ms-meta-n${at}`, 'v'.repeat(180)]));
       assert.equal(await ask(balancer.url, { method: 'PUT', headers: { ...headers, 'content-length': 0 } }), 200);

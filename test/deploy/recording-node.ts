@@ -47,6 +47,11 @@ export class RecordingNode {
     return (this.#door.address() as AddressInfo).port;
   }
 
+  /** One door for both services: what reaches it is noted in the same way. */
+  get tablePort(): number {
+    return this.port;
+  }
+
   get adminPort(): number {
     return (this.#admin.address() as AddressInfo).port;
   }

@@ -5,11 +5,13 @@
 // engines: postgres
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { accountEndpoint, DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
 import { blobService, freshContainer, NO_RETRIES, outcome, outcomes, refusal } from '../harness/clients.ts';
 import { freshPlace, type Place } from '../harness/engines.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { TABLE_CLIENT_OPTIONS, tableClient, tableRefusal } from '../harness/table-clients.ts';
 import { until } from '../harness/until.ts';
 import { missingTool } from '../packages.ts';
 import { type Balancer, startHaproxy, type Upstream } from './balancer.ts';
@@ -21,6 +23,7 @@ const DRAIN_SECONDS = 5;
 
 const upstreamOf = (node: ServerProcess): Upstream => ({
   port: Number(new URL(node.url).port),
+  tablePort: Number(new URL(node.tableUrl).port),
   adminPort: Number(new URL(node.adminUrl).port),
 });
 
@@ -114,6 +117,26 @@ describe('three nodes behind HAProxy', { skip: missingTool('haproxy') || missing
         assert.equal((await direct.getBlobClient(name).downloadToBuffer()).toString(), bodyOf(name));
       }
     }
+  });
+
+  test('an entity that was written through any node is read and changed through every other', async () => {
+    const { name, key } = DEVELOPMENT_ACCOUNT;
+    const endpoint = accountEndpoint(balancer.tableUrl, DEVELOPMENT_ACCOUNT);
+    const table = TableClient.fromConnectionString(
+      `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=${key};TableEndpoint=${endpoint}`,
+      'balanced',
+      TABLE_CLIENT_OPTIONS,
+    );
+    await table.createTable();
+    await table.createEntity({ partitionKey: 'p', rowKey: "it's", count: 0 });
+    for (const node of nodes) {
+      const direct = tableClient(node, 'balanced');
+      const { etag, count } = await direct.getEntity<{ count: number }>('p', "it's");
+      await table.updateEntity({ partitionKey: 'p', rowKey: "it's", count: count + 1 }, 'Merge', { etag });
+      const stale = direct.updateEntity({ partitionKey: 'p', rowKey: "it's", count: 99 }, 'Replace', { etag });
+      assert.equal(await tableRefusal(stale), '412 UpdateConditionNotSatisfied');
+    }
+    assert.equal((await table.getEntity<{ count: number }>('p', "it's")).count, NODE_COUNT);
   });
 
   test('of many who create the same blob through the balancer one succeeds', async () => {

@@ -21,11 +21,16 @@ export const SECOND_ACCOUNT: TestAccount = {
 /** The account's address behind a door, path-style: http://127.0.0.1:10000/devstoreaccount1 */
 export const accountEndpoint = (url: string, account: TestAccount): string => `${url}/${account.name}`;
 
-export function blobConnectionString(url: string, account: TestAccount): string {
+/** `urls`: of the doors. */
+export function connectionStringOf(
+  urls: { readonly blob: string; readonly table: string },
+  account: TestAccount,
+): string {
   return [
-    `DefaultEndpointsProtocol=${new URL(url).protocol.slice(0, -1)}`,
+    `DefaultEndpointsProtocol=${new URL(urls.blob).protocol.slice(0, -1)}`,
     `AccountName=${account.name}`,
     `AccountKey=${account.key}`,
-    `BlobEndpoint=${accountEndpoint(url, account)}`,
+    `BlobEndpoint=${accountEndpoint(urls.blob, account)}`,
+    `TableEndpoint=${accountEndpoint(urls.table, account)}`,
   ].join(';');
 }

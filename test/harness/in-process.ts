@@ -5,14 +5,17 @@
 import { after } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { type AccountSettingOptions, startServer } from '../../src/main.ts';
-import { accountEndpoint, blobConnectionString, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
+import { accountEndpoint, connectionStringOf, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions } from './engines.ts';
 
 export interface InProcessServer {
   readonly clock: ManualClock;
   /** http://127.0.0.1:PORT of the blob door. */
   readonly url: string;
+  /** The same of the table door. */
+  readonly tableUrl: string;
   endpoint(account?: TestAccount): string;
+  tableEndpoint(account?: TestAccount): string;
   connectionString(account?: TestAccount): string;
 }
 
@@ -46,12 +49,14 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
       await server.close();
       await removePlace();
     });
-    const url = new URL(server.endpoints.blob).origin;
+    const { blob: url, table: tableUrl } = server.origins;
     return {
       clock,
       url,
+      tableUrl,
       endpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(url, account),
-      connectionString: (account = DEVELOPMENT_ACCOUNT) => blobConnectionString(url, account),
+      tableEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(tableUrl, account),
+      connectionString: (account = DEVELOPMENT_ACCOUNT) => connectionStringOf(server.origins, account),
     };
   } catch (error) {
     await removePlace();

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { accountEndpoint, blobConnectionString, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
+import { accountEndpoint, connectionStringOf, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions, storeArguments } from './engines.ts';
 
 export { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
@@ -60,7 +60,15 @@ export class ServerProcess {
 
   /** http://127.0.0.1:PORT of the blob door (https with TLS). */
   get url(): string {
-    return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port('blob')}`;
+    return this.#door('blob');
+  }
+
+  get tableUrl(): string {
+    return this.#door('table');
+  }
+
+  #door(service: string): string {
+    return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port(service)}`;
   }
 
   /** http://127.0.0.1:PORT of the door for health and readiness. */
@@ -81,8 +89,12 @@ export class ServerProcess {
     return accountEndpoint(this.url, account);
   }
 
+  tableEndpoint(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
+    return accountEndpoint(this.tableUrl, account);
+  }
+
   connectionString(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
-    return blobConnectionString(this.url, account);
+    return connectionStringOf({ blob: this.url, table: this.tableUrl }, account);
   }
 
   /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
@@ -96,6 +108,7 @@ export class ServerProcess {
       LARIMAR_COMMAND,
       'serve',
       `--blob-port=${this.#port('blob')}`,
+      `--table-port=${this.#port('table')}`,
       `--admin-port=${this.#port('admin')}`,
       '--web-port=off',
       ...storeArguments(this.place),

@@ -2,6 +2,7 @@
  * Requests as they stand on the wire, made into what authentication reads, and requests that a real client signed:
  * the Azure SDK runs its whole pipeline, and what it would send is kept instead of sent.
  */
+import { AzureNamedKeyCredential, TableClient, TableServiceClient } from '@azure/data-tables';
 import { BlobServiceClient, type IHttpClient, StorageSharedKeyCredential } from '@azure/storage-blob';
 import type { Account, ServiceLetter } from '../../src/auth/identity.ts';
 import type { SignedRequest } from '../../src/auth/signed-request.ts';
@@ -60,6 +61,38 @@ export async function captureFromSdk(
   await call(client).catch(() => undefined);
   if (captured === null) throw new Error('The call sent nothing');
   return captured;
+}
+
+export interface TableClients {
+  readonly service: TableServiceClient;
+  readonly table: TableClient;
+}
+
+/** The same of the SDK for tables. */
+export async function captureFromTableSdk(
+  call: (clients: TableClients) => Promise<unknown>,
+  {
+    endpoint = PATH_STYLE,
+    key = FIRST_KEY,
+    table = 'Things',
+  }: { endpoint?: string; key?: Buffer; table?: string } = {},
+): Promise<WireRequest> {
+  let captured: WireRequest | null = null;
+  const options = {
+    allowInsecureConnection: true,
+    retryOptions: { maxRetries: 0 },
+    httpClient: {
+      sendRequest: ({ method, url, headers }: { method: string; url: string; headers: Iterable<[string, string]> }) => {
+        captured ??= { method, url, headers: [...headers] };
+        return Promise.reject(new Error('captured'));
+      },
+    },
+  };
+  const signer = new AzureNamedKeyCredential(ACCOUNT.name, key.toString('base64'));
+  const service = new TableServiceClient(endpoint, signer, options);
+  await call({ service, table: new TableClient(endpoint, table, signer, options) }).catch(() => undefined);
+  if (captured === null) throw new Error('The call sent nothing');
+  return { ...(captured as WireRequest), service: 't' };
 }
 
 /** `accepted`, or the code of the refusal. */

@@ -6,6 +6,7 @@ import type { Storage } from '../../service/storage.ts';
 import { type CopySourceContext, resolveCopySource } from '../copy-source.ts';
 import type { Door, Route } from '../door.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { renderFault } from '../faults.ts';
 import type { BlobResource } from './operation.ts';
 import { findOperation } from './routes.ts';
 
@@ -51,6 +52,8 @@ export function blobDoor(storage: Storage, sources: SourceOptions): Door {
     async loadDefaultVersion(account) {
       return (await knownServiceProperties(storage, account, SERVICE)).defaultServiceVersion;
     },
+
+    renderFault,
   };
   return door;
 }

@@ -146,7 +146,7 @@ class ContainerNames {
   async of(id: Id): Promise<string | null> {
     const noted = this.#names.get(id);
     if (noted !== undefined) return noted;
-    const known = this.#storage.known.containerName(this.#account, id);
+    const known = this.#storage.known.containers.nameOf(this.#account, id);
     const name = known !== null && (await this.#isStill(known, id)) ? known : await this.#scanFor(id);
     this.#names.set(id, name);
     return name;
@@ -164,7 +164,7 @@ class ContainerNames {
         for (const { key, value } of entries) {
           const container = containerNameOf(key);
           this.#names.set(decodeJson<ContainerRecord>(value).id, container);
-          this.#storage.known.noteContainerId(this.#account, container, decodeJson<ContainerRecord>(value).id);
+          this.#storage.known.containers.note(this.#account, container, decodeJson<ContainerRecord>(value).id);
         }
       }
     }

@@ -92,7 +92,7 @@ async function locate(
   { account, container, blob: name }: BlobName,
   { known, wanted }: { known: Known; wanted: Wanted },
 ): Promise<Located> {
-  const guessedId = known.containerId(account, container) ?? NO_CONTAINER_ID;
+  const guessedId = known.containers.idOf(account, container) ?? NO_CONTAINER_ID;
   const guessed = { account, containerId: guessedId, name };
   const isGuess = guessedId !== NO_CONTAINER_ID;
   const key = containerKey(account, container);
@@ -102,7 +102,7 @@ async function locate(
   if (record === null || record.id === guessedId) {
     return { container: record, containerKey: key, address: guessed, keys, values: record === null ? [] : values };
   }
-  known.noteContainerId(account, container, record.id);
+  known.containers.note(account, container, record.id);
   const address = { account, containerId: record.id, name };
   const foundKeys = blobKeys(address);
   const foundValues = await reader.getMany(wanted(foundKeys, address));

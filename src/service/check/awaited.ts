@@ -8,6 +8,7 @@ export type AwaitedShare = Extract<GarbageRecord, { kind: 'share' }>;
 export class Awaited {
   count = 0;
   readonly containers = new Set<Id>();
+  readonly tables = new Set<Id>();
   readonly extents = new Set<Id>();
   /** Lists of appended blocks. */
   readonly lists = new Set<Id>();
@@ -42,6 +43,9 @@ export class Awaited {
         return;
       case 'container':
         this.containers.add(garbage.id);
+        return;
+      case 'table':
+        this.tables.add(garbage.id);
         return;
     }
   }

@@ -32,6 +32,7 @@ import {
 } from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
+import { entitiesRange } from '../records/table-keys.ts';
 import type { Extents } from './extents.ts';
 import { release, share } from './references.ts';
 
@@ -201,6 +202,9 @@ export class Sweeper {
       case 'container':
         await this.#sweepContainer(entry, garbage);
         return true;
+      case 'table':
+        await this.#sweepTable(entry, garbage);
+        return true;
       case 'epoch':
         return sweepEpoch(this.#pageSweep, entry, garbage);
       case 'cut':
@@ -303,6 +307,16 @@ export class Sweeper {
           tx.delete(key);
         }
       });
+    }
+    if (this.#closed) return;
+    await this.#deleteKeys([entry.key]);
+  }
+
+  /** The entities of a deleted table hold nothing but themselves. */
+  async #sweepTable(entry: Entry, garbage: GarbageRecord & { kind: 'table' }): Promise<void> {
+    const { account, id: tableId } = garbage;
+    for await (const records of this.#steps(entitiesRange({ account, tableId }))) {
+      await this.#deleteKeys(records.map((record) => record.key));
     }
     if (this.#closed) return;
     await this.#deleteKeys([entry.key]);

@@ -25,4 +25,6 @@ export type GarbageRecord =
   | { readonly kind: 'epoch'; readonly id: Id; readonly epoch: number }
   /** What stood in a map of pages where a wide range was cleared. */
   | ({ readonly kind: 'cut'; readonly id: Id } & PageCut)
-  | { readonly kind: 'container'; readonly account: string; readonly id: Id };
+  | { readonly kind: 'container'; readonly account: string; readonly id: Id }
+  /** A deleted table, with all its entities. */
+  | { readonly kind: 'table'; readonly account: string; readonly id: Id };

@@ -1,0 +1,65 @@
+/**
+ * One operation of the simulation of tables: how it is done, and whether a model explains what was seen of it. What was
+ * seen goes into the model as it is only where it cannot be foretold: the ticks of ETags.
+ */
+import { decodeEntity } from '../../src/service/records/entity-record.ts';
+import type { Storage } from '../../src/service/storage.ts';
+import { StorageError } from '../../src/service/storage-error.ts';
+import type { StoredEntity, TableName } from '../../src/service/table/load.ts';
+import { ACCOUNT } from '../harness/store.ts';
+import { type TableModel, told } from './table-model.ts';
+
+/** A refusal by its code, or what came of it. */
+export type Seen<T> = { readonly refusal: string } | { readonly result: T };
+
+export interface Action {
+  readonly what: string;
+  /** Once it is done, `explain` knows what was seen. */
+  run(storage: Storage): Promise<void>;
+  /** The model after it, or what a model that is as this one does not explain. */
+  explain(model: TableModel): TableModel | string;
+  /** The ETags that it gave. */
+  given(): readonly bigint[];
+}
+
+export function action<T>(
+  what: string,
+  act: (storage: Storage) => Promise<T>,
+  judge: (model: TableModel, seen: Seen<T>) => TableModel | string,
+  givenBy: (result: T) => readonly bigint[] = () => [],
+): Action {
+  let seen: Seen<T> | null = null;
+  const known = (): Seen<T> => {
+    if (seen === null) throw new Error(`${what} has not been done`);
+    return seen;
+  };
+  return {
+    what,
+    async run(storage) {
+      try {
+        seen = { result: await act(storage) };
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        seen = { refusal: error.code };
+      }
+    },
+    explain: (model) => judge(model, known()),
+    given() {
+      const done = known();
+      return 'result' in done ? givenBy(done.result) : [];
+    },
+  };
+}
+
+/** Whether a refusal was seen, or the lack of one, as it is expected. Null: it was. */
+export function codeProblem(seen: Seen<unknown>, expected: string | null): string | null {
+  const found = 'refusal' in seen ? seen.refusal : null;
+  return found === expected ? null : `${found ?? 'done'}, expected ${expected ?? 'it to be done'}`;
+}
+
+export const nameOf = (table: string): TableName => ({ account: ACCOUNT, table });
+
+export function toldOf({ partitionKey, rowKey, value }: StoredEntity): string {
+  const { ticks, properties } = decodeEntity(value);
+  return told({ partitionKey, rowKey, ticks, properties: new Map(properties) });
+}

@@ -1,0 +1,96 @@
+/** Random filters, each with its meaning in plain words of JavaScript, which knows nothing of how a filter is judged. */
+import type { EdmType, EdmValue } from '../../src/rules/edm.ts';
+import type { ComparisonOperator, Filter } from '../../src/rules/entity-filter.ts';
+import type { Random } from '../harness/random.ts';
+import type { ModelEntity } from './table-model.ts';
+import { PARTITIONS, ROWS, someValue, TYPE_OF } from './table-values.ts';
+
+export interface ModelFilter {
+  readonly filter: Filter;
+  readonly isMatch: (entity: ModelEntity) => boolean;
+}
+
+const OPERATORS: readonly ComparisonOperator[] = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'];
+const DEPTH_MAX = 3;
+
+/** Null: none. */
+export function someFilter(random: Random): ModelFilter | null {
+  return random.chance(0.25) ? null : node(random, random.below(DEPTH_MAX + 1));
+}
+
+function node(random: Random, depth: number): ModelFilter {
+  if (depth === 0) return leaf(random);
+  if (random.chance(0.2)) {
+    const { filter, isMatch } = node(random, depth - 1);
+    return { filter: { kind: 'not', operand: filter }, isMatch: (entity) => !isMatch(entity) };
+  }
+  const kind = random.chance(0.6) ? 'and' : 'or';
+  const [left, right] = [node(random, depth - 1), node(random, depth - 1)];
+  return {
+    filter: { kind, left: left.filter, right: right.filter },
+    isMatch: (entity) =>
+      kind === 'and' ? left.isMatch(entity) && right.isMatch(entity) : left.isMatch(entity) || right.isMatch(entity),
+  };
+}
+
+function leaf(random: Random): ModelFilter {
+  const dice = random.next();
+  if (dice < 0.3) return onKey(random, 'PartitionKey', PARTITIONS);
+  if (dice < 0.55) return onKey(random, 'RowKey', ROWS);
+  if (dice < 0.6) return isTrue(random.pick(['flag', 'count']));
+  const property = random.pick([...TYPE_OF.keys()]);
+  const isOther = random.chance(0.15);
+  const type = isOther ? random.pick([...TYPE_OF.values()]) : (TYPE_OF.get(property) as EdmType);
+  return comparison(property, random.pick(operatorsOf(type)), someValue(random, type));
+}
+
+const onKey = (random: Random, property: 'PartitionKey' | 'RowKey', values: readonly string[]): ModelFilter =>
+  comparison(property, random.pick(OPERATORS), { type: 'Edm.String', value: random.pick(values) });
+
+/** In which order Booleans, GUIDs and bytes stand is nobody's promise. */
+const operatorsOf = (type: EdmType): readonly ComparisonOperator[] =>
+  type === 'Edm.Boolean' || type === 'Edm.Guid' || type === 'Edm.Binary' ? ['eq', 'ne'] : OPERATORS;
+
+const isTrue = (property: string): ModelFilter => ({
+  filter: { kind: 'isTrue', property },
+  isMatch: (entity) => {
+    const found = valueOf(entity, property);
+    return found?.type === 'Edm.Boolean' && found.value;
+  },
+});
+
+function comparison(property: string, operator: ComparisonOperator, literal: EdmValue): ModelFilter {
+  return {
+    filter: { kind: 'compare', property, operator, literal },
+    isMatch: (entity) => {
+      const found = valueOf(entity, property);
+      if (found === null || !areComparable(found.type, literal.type)) return false;
+      const [a, b] = [plain(found), plain(literal)];
+      return {
+        eq: a === b,
+        ne: a !== b,
+        gt: a > b,
+        ge: a >= b,
+        lt: a < b,
+        le: a <= b,
+      }[operator];
+    },
+  };
+}
+
+const NUMBERS: ReadonlySet<EdmType> = new Set(['Edm.Int32', 'Edm.Int64', 'Edm.Double']);
+
+const areComparable = (a: EdmType, b: EdmType): boolean => a === b || (NUMBERS.has(a) && NUMBERS.has(b));
+
+/** Numbers of all kinds compare as they are; what else is compared has the same type on both sides. */
+function plain({ value }: EdmValue): string | number | bigint | boolean {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  return typeof value === 'bigint' && BigInt(Number(value)) === value ? Number(value) : value;
+}
+
+function valueOf(entity: ModelEntity, property: string): EdmValue | null {
+  if (property === 'PartitionKey') return { type: 'Edm.String', value: entity.partitionKey };
+  if (property === 'RowKey') return { type: 'Edm.String', value: entity.rowKey };
+  if (property === 'Timestamp') return { type: 'Edm.DateTime', value: entity.ticks };
+  return entity.properties.get(property) ?? null;
+}
