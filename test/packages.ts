@@ -27,6 +27,11 @@ const TOOLS = {
     // Debian's own Python: one from elsewhere does not see Debian's packages.
     file: '/usr/lib/python3/dist-packages/azure/storage/blob/__init__.py',
   },
+  pythonTables: {
+    packages: ['python3-azure'],
+    use: 'the Python library for tables',
+    file: '/usr/lib/python3/dist-packages/azure/data/tables/__init__.py',
+  },
   postgres: {
     packages: ['postgresql'],
     use: 'keeps the records, and content too, of several nodes',

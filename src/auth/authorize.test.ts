@@ -314,9 +314,11 @@ const tabledForTables: readonly (readonly [
 ];
 
 /** All of one or two letters, and of all but one. */
-const LETTER_SETS = [...EVERY_LETTER].flatMap((letter, index) => [
+const LETTER_SETS = EVERY_LETTER.split('').flatMap((letter, index) => [
   letter,
-  ...[...EVERY_LETTER.slice(index + 1)].map((other) => letter + other),
+  ...EVERY_LETTER.slice(index + 1)
+    .split('')
+    .map((other) => letter + other),
   EVERY_LETTER.replace(letter, ''),
 ]);
 
@@ -324,7 +326,7 @@ for (const [operation, resourceType, letters, byServiceSas] of tabledForTables) 
   test(`${operation} at tables is open to exactly the tokens that the protocol names`, () => {
     const need: Need = tableNeeds[operation];
     for (const permissions of LETTER_SETS) {
-      const isEnough = letters.some((needed) => [...needed].every((letter) => permissions.includes(letter)));
+      const isEnough = letters.some((needed) => needed.split('').every((letter) => permissions.includes(letter)));
       for (const type of 'sco') {
         const isOpen = codeAtTables(accountSas('t', type, permissions), need) === 'allowed';
         assert.equal(isOpen, isEnough && type === resourceType, `account SAS ${type} ${permissions}`);
@@ -363,8 +365,21 @@ for (const [roleCount, operations] of byTableRole) {
   }
 }
 
-test('every operation of tables stands in both tables', () => {
-  const names = Object.keys(tableNeeds).sort();
+test('a user delegation key for tables is for delegators with a bearer token', () => {
+  const { getUserDelegationKey: need } = tableNeeds;
+  for (const identity of [owner, accountSas('t', 'sco', EVERY_LETTER), serviceSas(EVERY_LETTER)]) {
+    assert.equal(codeAtTables(identity, need), 'AuthenticationFailed', identity.kind);
+  }
+  for (const role of ROLE_NAMES) {
+    const code = role === 'Storage Table Delegator' ? 'allowed' : 'AuthorizationPermissionMismatch';
+    assert.equal(codeAtTables(bearerAt('t', [role]), need), code, role);
+  }
+});
+
+test('every other operation of tables stands in both tables', () => {
+  const names = Object.keys(tableNeeds)
+    .filter((name) => name !== 'getUserDelegationKey')
+    .sort();
   assert.deepEqual(tabledForTables.map(([operation]) => operation).sort(), names);
   assert.deepEqual(byTableRole.flatMap(([, operations]) => operations).sort(), names);
 });

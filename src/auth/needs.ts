@@ -106,6 +106,7 @@ export const tableNeeds = {
   getServiceProperties: serviceSetting('r'),
   setServiceProperties: serviceSetting('w'),
   getServiceStats: serviceSetting('r'),
+  getUserDelegationKey: { ...byAccountSas('s', ''), privilege: 'delegation' },
 
   queryTables: byAccountSas('c', 'l'),
   createTable: byAccountSas('c', 'cw'),

@@ -363,7 +363,7 @@ describe('refused before its signature is looked at', () => {
   for (const [what, text, service, detail] of [
     ['a stored access policy', `${token}&si=policy`, 'b', /stored access policy/],
     ['a key of another service', token.replace('sks=b', 'sks=q'), 'b', /another service/],
-    ['another service', token, 'q', /Blob service only/],
+    ['another service', token, 'q', /Blob and the Table service only/],
     [
       'a version before there were such tokens',
       token.replace(/sv=[\d-]+/, 'sv=2018-03-28'),

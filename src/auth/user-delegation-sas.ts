@@ -1,11 +1,12 @@
 /**
- * The user delegation SAS: a token for one container, directory, blob, snapshot or version, signed with a user delegation
- * key in place of the account's. It is worth what it says, and never more than the roles of the key's holder.
+ * The user delegation SAS: a token for one container, directory, blob, snapshot or version, or for one table. It is signed
+ * with a user delegation key in place of the account's, and is worth what it says, but never more than the roles of the
+ * key's holder.
  * https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas
  */
 import { grantablePermissions } from '../rules/roles.ts';
 import { type BearerContext, isBearer, verifyBearer } from './bearer.ts';
-import type { Identity } from './identity.ts';
+import type { Identity, ServiceLetter } from './identity.ts';
 import { authenticationFailed, signatureMismatch } from './refusals.ts';
 import {
   parseSasTime,
@@ -29,6 +30,7 @@ import {
 import { signatureMatches } from './signature.ts';
 import type { SignedRequest } from './signed-request.ts';
 import { signedResource } from './signed-resource.ts';
+import { RANGE_FIELDS, tableScope } from './table-scope.ts';
 import { type DelegationKey, deriveDelegationKey } from './user-delegation-key.ts';
 
 const SINCE_USER_DELEGATION = '2018-11-09';
@@ -52,6 +54,12 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
   srh: SINCE_SIGNED_REQUEST_PARTS,
   srq: SINCE_SIGNED_REQUEST_PARTS,
 };
+
+/** When the services that accept such tokens began to. */
+const SINCE: Readonly<Partial<Record<ServiceLetter, string>>> = { b: SINCE_USER_DELEGATION, t: SINCE_BOUND_USER };
+
+/** What tokens for tables do not sign, and so cannot have. */
+const NOT_OF_TABLES = ['saoid', 'suoid', 'scid', 'srh', 'srq'];
 
 export const isUserDelegationSas = (field: SasFields): boolean =>
   Object.keys(OWN_FIELDS).some((name) => field(name) !== '');
@@ -77,14 +85,26 @@ export async function verifyUserDelegationSas(
   const permissions = field('sp')
     .split('')
     .filter((letter) => ofHolder.includes(letter));
-  const overrides = responseOverrides(request.service, field);
-  return { kind: 'serviceSas', account: account.name, permissions: permissions.join(''), overrides };
+  return {
+    kind: 'serviceSas',
+    account: account.name,
+    permissions: permissions.join(''),
+    overrides: responseOverrides(request.service, field),
+    ...(request.service === 't' ? { entities: tableScope(field) } : {}),
+  };
 }
 
+const KEY_FIELDS = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv'];
+
 function refuseFields({ service }: SignedRequest, field: SasFields): void {
-  if (service !== 'b') throw authenticationFailed('User delegation tokens are accepted by the Blob service only.');
-  refuseMissing(field, ['sv', 'sr', 'sp', 'se', 'skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'sig']);
-  refuseVersion(field('sv'), SINCE_USER_DELEGATION);
+  const firstVersion = SINCE[service];
+  if (firstVersion === undefined) {
+    throw authenticationFailed('User delegation tokens are accepted by the Blob and the Table service only.');
+  }
+  refuseMissing(field, ['sv', service === 't' ? 'tn' : 'sr', 'sp', 'se', ...KEY_FIELDS, 'sig']);
+  refuseVersion(field('sv'), firstVersion);
+  const foreign = service === 't' ? NOT_OF_TABLES.find((name) => field(name) !== '') : undefined;
+  if (foreign !== undefined) throw authenticationFailed(`${foreign} is not part of tokens for tables.`);
   for (const [name, sinceVersion] of Object.entries(OWN_FIELDS)) refuseUnsigned(field, name, sinceVersion);
   refuseUnsigned(field, 'ses', SINCE_ENCRYPTION_SCOPE);
   refusePermissions(service, field);
@@ -117,16 +137,24 @@ function findHolderPermissions(
 }
 
 function userDelegationStringToSign(request: SignedRequest, field: SasFields, resource: string): string {
+  const lines = [field('sp'), field('st'), field('se'), resource, ...KEY_FIELDS.map(field)];
+  lines.push(...(request.service === 't' ? tableLines(field) : blobLines(request, field)));
+  return lines.join('\n');
+}
+
+const tableLines = (field: SasFields): string[] =>
+  ['skdutid', 'sduoid', 'sip', 'spr', 'sv', ...RANGE_FIELDS].map(field);
+
+function blobLines(request: SignedRequest, field: SasFields): string[] {
   const version = field('sv');
-  const lines = [field('sp'), field('st'), field('se'), resource];
-  lines.push(...['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv'].map(field));
+  const lines: string[] = [];
   if (version >= SINCE_AGENTS) lines.push(...['saoid', 'suoid', 'scid'].map(field));
   if (version >= SINCE_BOUND_USER) lines.push(field('skdutid'), field('sduoid'));
   lines.push(field('sip'), field('spr'), version, field('sr'), snapshotOrVersion(field));
   if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
   if (version >= SINCE_SIGNED_REQUEST_PARTS) lines.push(signedHeaders(request, field), signedQuery(request, field));
   lines.push(...overrideLines(field));
-  return lines.join('\n');
+  return lines;
 }
 
 const namesIn = (text: string): string[] => (text === '' ? [] : text.split(','));

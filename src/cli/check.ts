@@ -64,6 +64,9 @@ function clearProgress(): void {
 const pastStates = ({ pastBlobs }: CheckReport): string[] =>
   pastBlobs === 0 ? [] : [`  ${pastBlobs} snapshots, earlier versions and deleted states of blobs`];
 
+const tables = ({ tables: tableCount, entities }: CheckReport): string[] =>
+  tableCount === 0 && entities === 0 ? [] : [`  ${tableCount} tables, ${entities} entities`];
+
 function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
@@ -77,6 +80,7 @@ function render(setting: StoreSetting, report: CheckReport): string {
     `  ${report.containers} containers, ${report.blobs} blobs, ${report.stagedBlocks} staged blocks`,
     ...pastStates(report),
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
+    ...tables(report),
     ...leftOvers(report),
     ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),
   ];

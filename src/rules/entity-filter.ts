@@ -44,7 +44,7 @@ export function partsOf(filter: Extract<Filter, { kind: 'and' | 'or' }>): Filter
     left = left.left;
   }
   parts.push(left);
-  return parts.reverse();
+  return parts.toReversed();
 }
 
 /** What a filter means: the plain form, by which faster ones are judged. */
@@ -82,7 +82,7 @@ const DEPTH_MAX = 100;
 const COMPARISON_COUNT_MAX = 1_000;
 
 const ARITHMETIC: readonly string[] = ['add', 'sub', 'mul', 'div', 'mod'];
-const RESERVED: readonly string[] = ['and', 'or', 'eq', 'ne', 'gt', 'ge', 'lt', 'le'];
+const RESERVED: readonly string[] = ['and', 'or', 'not', 'eq', 'ne', 'gt', 'ge', 'lt', 'le'];
 
 /** What stands alone or on a side of a comparison; what it is in the end is known from what comes behind it. */
 type Term = { readonly position: number } & (
@@ -140,21 +140,21 @@ class FilterParser {
   }
 
   #parseComparison(): Term | null {
-    const left = this.#parseTerm();
+    const left = this.#parseTerm('a property, a literal, not or an opening parenthesis');
     if (left === null) return null;
     const { next } = this.#words;
     if (next.kind !== 'name') return left;
     if (ARITHMETIC.includes(next.text)) return this.#refuseArithmetic();
     if (!isOperator(next.text)) return left;
     this.#words.take();
-    const right = this.#parseTerm();
+    const right = this.#parseTerm('a property or a literal');
     if (right === null) return null;
     if (this.#words.next.kind === 'name' && ARITHMETIC.includes(this.#words.next.text)) return this.#refuseArithmetic();
     const filter = this.#compare(left, next.text, right);
     return filter === null ? null : { kind: 'filter', filter, position: left.position };
   }
 
-  #parseTerm(): Term | null {
+  #parseTerm(expected: string): Term | null {
     const { next } = this.#words;
     const { position } = next;
     if (next.kind === '(') return this.#parseParenthesis();
@@ -162,9 +162,7 @@ class FilterParser {
       this.#words.take();
       return { kind: 'literal', literal: next.literal, position };
     }
-    if (next.kind !== 'name' || RESERVED.includes(next.text)) {
-      return this.#refuseNext('a property, a literal, not or an opening parenthesis');
-    }
+    if (next.kind !== 'name' || RESERVED.includes(next.text)) return this.#refuseNext(expected);
     if (next.isCalled) {
       return this.#refuseAsUnsupported(`The Table service has no functions such as ${shown(next.text)}`, position);
     }

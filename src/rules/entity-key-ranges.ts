@@ -93,21 +93,22 @@ function inAny(parts: readonly (readonly KeyBox[])[]): readonly KeyBox[] {
 function inBoth(a: readonly KeyBox[], b: readonly KeyBox[]): readonly KeyBox[] {
   if (a.length * b.length <= BOX_COUNT_MAX) return intersections(a, b);
   // One list is kept, and of the other only how far it reaches: rather the one that has partitions to go to.
-  return b.every(({ partition }) => isOpen(partition)) || a.length > b.length
-    ? intersections(a, [hullOf(b)])
-    : intersections([hullOf(a)], b);
+  const isFirstKept = hasPartitions(a) === hasPartitions(b) ? a.length >= b.length : hasPartitions(a);
+  return isFirstKept ? intersections(a, [hullOf(b)]) : intersections([hullOf(a)], b);
 }
 
+const hasPartitions = (boxes: readonly KeyBox[]): boolean => boxes.every(({ partition }) => !isOpen(partition));
+
 function intersections(a: readonly KeyBox[], b: readonly KeyBox[]): KeyBox[] {
-  return a.flatMap((one) =>
-    b.flatMap((other) => {
-      const box = {
-        partition: intersection(one.partition, other.partition),
-        row: intersection(one.row, other.row),
-      };
-      return isEmpty(box.partition) || isEmpty(box.row) ? [] : [box];
-    }),
-  );
+  const boxes: KeyBox[] = [];
+  for (const one of a) {
+    for (const other of b) {
+      const partition = intersection(one.partition, other.partition);
+      const row = intersection(one.row, other.row);
+      if (!isEmpty(partition) && !isEmpty(row)) boxes.push({ partition, row });
+    }
+  }
+  return boxes;
 }
 
 const intersection = (a: Interval, b: Interval): Interval => ({

@@ -8,6 +8,7 @@ import {
   refuseMetadata,
   refuseMetadataName,
   refuseMetadataValue,
+  refuseTableName,
 } from './names.ts';
 
 for (const [name, want] of [
@@ -150,4 +151,27 @@ for (const [what, metadata, want] of [
   ['a bad value', [['a', 'ü']], 'InvalidMetadata'],
 ] as const) {
   test(`metadata with ${what} gets ${want}`, () => assert.equal(refuseMetadata(metadata), want));
+}
+
+for (const [name, want] of [
+  ['abc', null],
+  ['Abc', null],
+  ['a12', null],
+  ['a'.repeat(63), null],
+  ['tables1', null],
+  ['tables', 'InvalidInput'],
+  ['TaBles', 'InvalidInput'],
+  ['', 'InvalidResourceName'],
+  ['1abc', 'InvalidResourceName'],
+  ['a-b', 'InvalidResourceName'],
+  ['a_b', 'InvalidResourceName'],
+  ['a b', 'InvalidResourceName'],
+  ['abc\n', 'InvalidResourceName'],
+  ['$batch', 'InvalidResourceName'],
+  ['tablé', 'InvalidResourceName'],
+  [`${'a'.repeat(64)}-`, 'InvalidResourceName'],
+  ['ab', 'OutOfRangeInput'],
+  ['a'.repeat(64), 'OutOfRangeInput'],
+] as const) {
+  test(`table name ${JSON.stringify(name)} gets ${want}`, () => assert.equal(refuseTableName(name), want));
 }

@@ -65,6 +65,8 @@ export const NEWEST_VERSION: ApiVersion = KNOWN_VERSIONS.at(-1) as ApiVersion;
 
 /** ETags stand in quotes in responses. */
 export const SINCE_QUOTED_ETAGS = '2011-08-18';
+/** An entity can be inserted or replaced, or merged, without If-Match. */
+export const SINCE_UPSERTS = '2011-08-18';
 /** A read takes any mix of conditions, and lists of ETags. */
 export const SINCE_READ_CONDITIONS_COMBINE = '2013-08-15';
 /** A lease id on a write whose blob is not there is refused. */

@@ -9,6 +9,7 @@ import { type Engine, EngineUnavailable, type Entry } from '../engine/engine.ts'
 import { MemoryEngine, openMemoryEngine } from '../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../rules/block-list.ts';
 import { NO_CONDITIONS } from '../rules/conditions.ts';
+import type { Properties } from '../rules/edm.ts';
 import type { Moment } from '../rules/moment.ts';
 import { setBlobExpiry } from './blob/set-blob-expiry.ts';
 import { setBlobMetadata } from './blob/set-blob-metadata.ts';
@@ -41,6 +42,9 @@ import { decodeLayout, encodeLayout } from './records/layout.ts';
 import { decodeChunk, encodeChunk } from './records/page-chunk.ts';
 import { chunkKey, epochKey } from './records/page-keys.ts';
 import { DEFAULT_SETTINGS } from './storage.ts';
+import { changeEntities } from './table/change-entities.ts';
+import { createTable } from './table/create-table.ts';
+import { deleteTable } from './table/delete-table.ts';
 
 const KIB = 1024;
 const CHUNK_BYTES = 256 * KIB;
@@ -132,6 +136,30 @@ async function sharedStore(): Promise<TestStore> {
   return store;
 }
 
+const PEOPLE = { account: ACCOUNT, table: 'People' };
+const ENTITY_COUNT = 300;
+
+async function fillTables(store: TestStore): Promise<void> {
+  await createTable(store.storage, PEOPLE);
+  await createTable(store.storage, { account: ACCOUNT, table: 'empty' });
+  const properties: Properties = [
+    ['number', { type: 'Edm.Int32', value: 1 }],
+    ['text', { type: 'Edm.String', value: 'text' }],
+  ];
+  const changes = Array.from({ length: ENTITY_COUNT }, (_, index) => ({
+    key: { partitionKey: `p${index % 3}`, rowKey: String(index) },
+    change: { kind: 'insert', properties } as const,
+  }));
+  await changeEntities(store.storage, PEOPLE, changes);
+}
+
+async function tableStore(): Promise<TestStore> {
+  const store = await TestStore.open();
+  await fillTables(store);
+  await store.close();
+  return store;
+}
+
 const check = (store: Pick<TestStore, 'engine' | 'content'>, { afterCrash = false } = {}): Promise<CheckReport> =>
   checkStore({ engine: store.engine, content: store.content, afterCrash });
 
@@ -191,6 +219,8 @@ describe('a healthy store', () => {
       blobs: 4,
       pastBlobs: 0,
       stagedBlocks: 2,
+      tables: 0,
+      entities: 0,
       extents: 6,
       contentBytes: 3 * large.length + 3 * small.length,
       awaitingSweep: 0,
@@ -224,6 +254,20 @@ describe('a healthy store', () => {
       { containers, blobs, pastBlobs, stagedBlocks, awaitingSweep },
       { containers: 2, blobs: 8, pastBlobs: 9, stagedBlocks: 1, awaitingSweep: 0 },
     );
+  });
+
+  test('is clean with tables in it, and counts those of them that are there', async () => {
+    const store = await tableStore();
+    const before = await check(store);
+    assert.deepEqual(before.findings, []);
+    assert.deepEqual([before.tables, before.entities, before.awaitingSweep], [2, ENTITY_COUNT, 0]);
+    await store.reopen();
+    await deleteTable(store.storage, PEOPLE);
+    await createTable(store.storage, PEOPLE);
+    await store.close();
+    const after = await check(store);
+    assert.deepEqual(after.findings, []);
+    assert.deepEqual([after.tables, after.entities, after.awaitingSweep], [2, 0, 1]);
   });
 
   test('is clean when it is empty', async () => {
@@ -294,6 +338,10 @@ async function leaveGarbage(parts: Pick<TestStoreParts, 'engine' | 'content'>): 
   await new TypedBlob(store, 'gone', 'large').snapshot();
   await store.putBlock('gone', 'staged', blockIdOf(1), large);
   await store.deleteContainer('gone');
+  // A table of several steps, whose name another has by now.
+  await fillTables(store);
+  await deleteTable(store.storage, PEOPLE);
+  await createTable(store.storage, PEOPLE);
   await store.close();
 }
 
@@ -313,6 +361,7 @@ describe('a store stopped at any moment is clean', () => {
       'list',
       'share',
       'staging',
+      'table',
     ]);
     const { findings, awaitingSweep } = await check(parts);
     assert.deepEqual(findings, []);

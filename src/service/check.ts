@@ -15,6 +15,7 @@ import { DueRows } from './check/due-rows.ts';
 import { Holders } from './check/holders.ts';
 import { NamedExtents } from './check/named-extents.ts';
 import { PastStates } from './check/past-states.ts';
+import { Tables } from './check/tables.ts';
 import type { CopyJob } from './copy/copy-job.ts';
 import type { ReferencesRecord } from './extents/references.ts';
 import { checkPages } from './pages/check-pages.ts';
@@ -44,6 +45,8 @@ export interface CheckReport {
   /** Snapshots, versions and deleted states of blobs. */
   readonly pastBlobs: number;
   readonly stagedBlocks: number;
+  readonly tables: number;
+  readonly entities: number;
   readonly extents: number;
   readonly contentBytes: number;
   /** Let go of by committed changes, to be swept when the server runs again: not a fault. */
@@ -76,6 +79,7 @@ class Check {
   readonly #lists = new AppendedLists({ holders: this.#holders, extents: this.#extents, findings: this.#findings });
   readonly #pastStates = new PastStates(this.#findings);
   readonly #due = new DueRows(this.#findings);
+  readonly #tables = new Tables(this.#findings);
   readonly #containerIds = new Set<Id>();
   readonly #liveStagings = new Set<Id>();
   readonly #pendingCopyIds = new Set<string>();
@@ -105,6 +109,8 @@ class Check {
     await this.#each('K', (entry) => this.#stagedBlock(entry));
     await this.#each('A', (entry) => this.#appendedBlock(entry));
     await this.#each('T', (entry) => this.#tag(entry));
+    await this.#each('t', (entry) => this.#tables.table(entry, this.#awaited));
+    await this.#each('e', (entry) => this.#tables.entity(entry, this.#awaited));
     await this.#pages();
     this.#blockLists.end(this.#awaited);
     this.#lists.end(this.#awaited);
@@ -116,9 +122,10 @@ class Check {
     this.#extents.end();
     await this.#strays();
     await this.#strangers();
+    const { tableCount: tables, entityCount: entities } = this.#tables;
     const { count: extents, bytes: contentBytes } = this.#extents;
     const awaitingSweep = this.#awaited.count;
-    return { ...this.#counts, extents, contentBytes, awaitingSweep, findings: this.#findings };
+    return { ...this.#counts, tables, entities, extents, contentBytes, awaitingSweep, findings: this.#findings };
   }
 
   async #each(table: string, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
@@ -325,7 +332,8 @@ class Check {
   }
 }
 
-const TABLES = 'ABCDEGHIJKLMNPRTVX'.split('');
+/** In the order of their bytes. */
+const TABLES = 'ABCDEGHIJKLMNPRTVXet'.split('');
 
 const printable = (key: Uint8Array): string =>
   Buffer.from(key)

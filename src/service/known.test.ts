@@ -48,3 +48,12 @@ test('container ids are kept by account and name, and only so many', () => {
   assert.equal(known.containers.idOf('one', 'c'), null);
   assert.equal(known.containers.idOf('many', '19999'), 'id');
 });
+
+test('tables and containers of one name are known apart', () => {
+  const known = new Known();
+  known.tables.note('one', 'name', 'id 1');
+  assert.equal(known.containers.idOf('one', 'name'), null);
+  known.containers.note('one', 'name', 'id 2');
+  assert.equal(known.tables.idOf('one', 'name'), 'id 1');
+  assert.equal(known.tables.nameOf('one', 'id 2'), null);
+});

@@ -64,6 +64,16 @@ export class Client {
     }
   }
 
+  /** The same for a request of the official client. */
+  async answerTo<T>(request: Promise<T>): Promise<T> {
+    try {
+      return await request;
+    } catch (error) {
+      if (this.kill.done && (error as { statusCode?: number }).statusCode === undefined) throw new Cut();
+      throw error;
+    }
+  }
+
   /** A write that leads to this state. */
   async write({ container, blob }: Target, next: BlobState, write: Write): Promise<RawResponse> {
     const { method = 'PUT', query, headers = {}, body, status, isOfPast = false } = write;

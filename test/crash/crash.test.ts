@@ -11,12 +11,16 @@ import { givenEngine } from '../harness/engines.ts';
 import { type RawRequest, send } from '../harness/http.ts';
 import { Random } from '../harness/random.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { tableClient } from '../harness/table-clients.ts';
 import { Kill } from './client.ts';
 import { type BlobType, type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
 import { runCheck } from './larimar-check.ts';
 import { Load } from './load.ts';
 import { SharedLog } from './shared-log.ts';
+import { SharedTable } from './shared-table.ts';
 import { contentLeft, sparedCount, untilSwept } from './space.ts';
+import { newTableEntry, type TableEntry } from './table-journal.ts';
+import { TableVerification } from './table-verify.ts';
 import { Verification } from './verify.ts';
 
 /** A round over a database takes much longer: every byte goes through two processes and a log. */
@@ -25,6 +29,7 @@ const CLIENT_COUNT = 8;
 /** So many of them use an account that keeps versions. */
 const VERSIONED_CLIENT_COUNT = 2;
 const BLOBS_PER_CLIENT: Readonly<Record<BlobType, number>> = { BlockBlob: 5, AppendBlob: 2, PageBlob: 2 };
+const PARTITIONS_PER_TABLE = 3;
 const ACKNOWLEDGED_BEFORE_KILL_MAX = 400;
 /** Acknowledgements come in groups, after a sync: the kill must not always follow one. */
 const KILL_DELAY_MAX_MS = 20;
@@ -46,10 +51,14 @@ describe('a server killed with kill -9', () => {
       }
     }
     const passing: ContainerEntry[] = [];
-    return { own, passing };
+    const rest = { account, partitionCount: PARTITIONS_PER_TABLE };
+    const [table, passingTable] = [newTableEntry(`client${index}`, rest), newTableEntry(`passing${index}`, rest)];
+    return { own, passing, table, passingTable };
   });
   const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
   const log = new SharedLog({ container: counter.container, name: 'log', pool });
+  const sharedTable = new SharedTable();
+  const tables: readonly TableEntry[] = clients.flatMap(({ table, passingTable }) => [table, passingTable]);
   const containers = (): ContainerEntry[] => clients.flatMap(({ own, passing }) => [own, ...passing]);
   let server: ServerProcess;
 
@@ -61,10 +70,13 @@ describe('a server killed with kill -9', () => {
     const create = async (path: string, request: Partial<RawRequest> = {}): Promise<void> => {
       assert.equal((await send(server.url, { method: 'PUT', path, ...request })).outcome, '201');
     };
-    for (const { own } of clients) {
+    for (const { own, table } of clients) {
       await create(`/${own.name}?restype=container`, { account: own.account });
       own.exists = true;
+      await tableClient(server, table.name, table.account).createTable();
+      table.exists = true;
     }
+    await sharedTable.create(server);
     await create(`/${counter.container}?restype=container`);
     const counted = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' };
     await create(`/${counter.container}/${counter.name}`, { headers: counted });
@@ -76,14 +88,17 @@ describe('a server killed with kill -9', () => {
   async function loadUntilKilled(): Promise<number> {
     const kill = new Kill(1 + random.below(ACKNOWLEDGED_BEFORE_KILL_MAX));
     const killDelayMs = random.below(KILL_DELAY_MAX_MS);
-    const runs = clients.map(({ own, passing }) => {
+    const runs = clients.map(({ own, passing, table, passingTable }) => {
       const clientRandom = new Random(random.below(2 ** 31));
       return new Load({
-        url: server.url,
+        server,
         random: clientRandom,
         pool,
         container: own,
         passing,
+        table,
+        passingTable,
+        sharedTable,
         counter,
         log,
         kill,
@@ -107,13 +122,17 @@ describe('a server killed with kill -9', () => {
 
   async function verify(round: number): Promise<number> {
     const verification = new Verification(server.url, pool);
-    await Promise.all([
+    const ofTables = new TableVerification(server);
+    const [shared] = await Promise.all([
+      sharedTable.findings(server),
       ...containers().map((one) => verification.container(one)),
+      ...tables.map((one) => ofTables.table(one)),
       verification.counter(counter),
       verification.log(log),
     ]);
-    assert.deepEqual(verification.findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
-    return verification.tookEffectCount;
+    const findings = [...verification.findings, ...ofTables.findings, ...shared];
+    assert.deepEqual(findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
+    return verification.tookEffectCount + ofTables.tookEffectCount;
   }
 
   /** Stops in good order. A stop may come before the sweep is through: the next start goes on with it. */
@@ -157,6 +176,10 @@ describe('a server killed with kill -9', () => {
       assert.equal(outcome, '202');
     }
     await send(server.url, { method: 'DELETE', path: `/${counter.container}?restype=container` });
+    for (const { name, account } of tables.filter(({ exists }) => exists)) {
+      await tableClient(server, name, account).deleteTable();
+    }
+    await sharedTable.remove(server);
     await untilSwept(server.place, spared);
     await stopUntilEmpty();
     const check = await runCheck(server.place);

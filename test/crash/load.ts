@@ -1,22 +1,32 @@
 /**
- * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs, and
- * makes and deletes containers; all of them count up one shared counter and append to one shared log.
+ * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs and tables,
+ * and makes and deletes containers and a table; all of them count up shared counters, append to one shared log and move
+ * amounts between the accounts of one shared table.
  */
 import assert from 'node:assert/strict';
 import type { Random } from '../harness/random.ts';
+import type { ServerProcess } from '../harness/server-process.ts';
 import { BlobLoad } from './blob-load.ts';
 import { Client, Cut, type Kill } from './client.ts';
 import { type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, type Pool } from './journal.ts';
 import type { SharedLog } from './shared-log.ts';
+import type { SharedTable } from './shared-table.ts';
+import type { TableEntry } from './table-journal.ts';
+import { TableLoad } from './table-load.ts';
 
 export interface LoadOptions {
-  readonly url: string;
+  readonly server: ServerProcess;
   readonly random: Random;
   readonly pool: Pool;
   /** The client's own container, which stays. */
   readonly container: ContainerEntry;
   /** The client's short-lived containers, the deleted ones too. */
   readonly passing: ContainerEntry[];
+  /** The client's own table, which stays. */
+  readonly table: TableEntry;
+  /** One that it makes and deletes, always under the same name. */
+  readonly passingTable: TableEntry;
+  readonly sharedTable: SharedTable;
   readonly counter: Counter;
   readonly log: SharedLog;
   readonly kill: Kill;
@@ -27,12 +37,15 @@ export class Load {
   readonly #random: Random;
   readonly #client: Client;
   readonly #blobs: BlobLoad;
+  readonly #tables: TableLoad;
 
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#random = options.random;
-    this.#client = new Client(options.url, options.kill);
-    this.#blobs = new BlobLoad({ client: this.#client, random: options.random, pool: options.pool });
+    const { server, random, pool, kill } = options;
+    this.#client = new Client(server.url, kill);
+    this.#blobs = new BlobLoad({ client: this.#client, random, pool });
+    this.#tables = new TableLoad({ client: this.#client, random, server });
   }
 
   /** Writes until the server is killed. */
@@ -50,7 +63,18 @@ export class Load {
     if (dice < 0.06) return this.#count();
     if (dice < 0.12) return this.#passContainer();
     if (dice < 0.2) return log.append(this.#client, this.#random);
+    if (dice < 0.45) return this.#changeTables();
     return this.#blobs.change({ container, blob: this.#random.pick(container.blobs) });
+  }
+
+  async #changeTables(): Promise<void> {
+    const { server, table, passingTable, sharedTable } = this.#options;
+    const dice = this.#random.next();
+    if (dice < 0.2) return sharedTable.transfer(this.#client, server, this.#random);
+    if (dice < 0.3) return sharedTable.count(this.#client, server);
+    if (dice < 0.4) return this.#tables.pass(passingTable);
+    if (dice < 0.5 && passingTable.exists) return this.#tables.change(passingTable);
+    return this.#tables.change(table);
   }
 
   /** Makes a container with blobs in it, or deletes one with all that it holds. */

@@ -32,11 +32,12 @@ async function contentCount({ store: { data, engine = '' } }: Place): Promise<nu
   return Number(row?.[0]);
 }
 
-/** What is left when no server runs, in words. In a database: of what records ever named. */
+/** What is left when no server runs, in words. Of content, in a database: what records ever named. */
 export async function contentLeft(place: Place): Promise<string[]> {
   const { data } = place.store;
-  if (data !== undefined) return filesWithBytes(join(data, 'content'));
-  return (await cleanReport(place)).split('\n').filter((line) => /[1-9]\d* (?:extents,|changes to sweep)/.test(line));
+  const files = data === undefined ? [] : await filesWithBytes(join(data, 'content'));
+  const lines = (await cleanReport(place)).split('\n');
+  return [...files, ...lines.filter((line) => /[1-9]\d* (?:extents,|tables,|entities|changes to sweep)/.test(line))];
 }
 
 async function cleanReport(place: Place): Promise<string> {

@@ -9,8 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { type Tool, type ToolRun, tool } from '../clients/tool.ts';
 import { blobService } from '../harness/clients.ts';
 import { startInProcess } from '../harness/in-process.ts';
+import { tableService } from '../harness/table-clients.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../examples/run.js', import.meta.url));
+
+const NAMES = ['optimistic', 'pessimistic', 'container-lease', 'leader-election', 'table-optimistic', 'table-lock'];
 
 const node = (env: Record<string, string> = {}): Tool => tool(process.execPath, { env, cwd: process.cwd() });
 const run = (...args: string[]): Promise<ToolRun> => node().run('--enable-source-maps', PROGRAM, ...args);
@@ -143,23 +146,73 @@ describe('leader-election', () => {
   });
 });
 
+test('table-optimistic: a stale ETag gets 412 and nothing is lost; without one, 35 of 40 changes are', async () => {
+  const lines = await linesOf('table-optimistic');
+  assertTold(lines, [
+    /^Ada and Ben both read 10 apples, ETag W\/"datetime'.+'"\.$/,
+    'Ada sells three and writes 7 with If-Match: accepted.',
+    'Ben sells one and writes 9 with If-Match: 412 UpdateConditionNotSatisfied.',
+    /^Ben lost: /,
+    /^Ben reads again: 7 apples, ETag W\/"datetime'.+'"\.$/,
+    'Ben writes 6 with If-Match: accepted.',
+    'The shelf has 6 apples.',
+    'All 40 writes are accepted, and the shelf has 5 apples.',
+    /^35 apples are lost: /,
+    /^The shelf has 40 apples: /,
+    /^On the way [1-9]\d* writes lost /,
+  ]);
+  const [stale, fresh] = lines.flatMap((line) => /ETag (W\/.*)\.$/.exec(line)?.[1] ?? []);
+  assert.notEqual(stale, fresh, 'the accepted write has changed the ETag');
+});
+
+test('table-lock: the second waits, a silent holder loses the lock by itself, and no crate is lost', async () => {
+  assertTold(await linesOf('table-lock'), [
+    'North and south have 60 + 40 = 100 crates.',
+    'Ben counts: 50 + 40 = 90. Ten crates are nowhere.',
+    'Ada acquires the lock for 15 seconds: accepted.',
+    'Ben acquires the lock: 409 LeaseAlreadyPresent.',
+    'Ada, who needs longer, renews: accepted.',
+    'Ben acquires the lock: 409 LeaseAlreadyPresent.',
+    'Ada releases the lock: accepted.',
+    'Ben acquires the lock: accepted.',
+    'Ben counts: 40 + 60 = 100.',
+    'Cho acquires the lock: accepted.',
+    'Cho notes that it shall be 30 + 70 = 100: accepted.',
+    'Ada acquires the lock: 409 LeaseAlreadyPresent.',
+    'Ada acquires the lock: accepted.',
+    'Ada finds the note and finishes what Cho began: accepted.',
+    'Ada counts: 30 + 70 = 100.',
+    'Cho adds 10 crates in south, with the ETag that she read: 412 UpdateConditionNotSatisfied.',
+    /^Cho clears her note: 412 LeaseNotPresentWithBlobOperation\.$/,
+    'Cho renews: 409 LeaseIdMismatchWithLeaseOperation.',
+    'Every count under the lock gave 100. In the end there are 12 + 88 = 100.',
+    /^18 moves took \d+ attempts to get the lock: /,
+  ]);
+});
+
 test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server and leaves nothing there', async () => {
   const server = await startInProcess();
   const service = blobService(server);
   const env = { AZURE_STORAGE_CONNECTION_STRING: server.connectionString() };
-  const output = await node(env).succeed('--enable-source-maps', PROGRAM, 'optimistic');
-  assert.match(output, /^Server: the one of AZURE_STORAGE_CONNECTION_STRING\./);
-  assert.match(output, /412 ConditionNotMet/);
-  const names: string[] = [];
-  for await (const { name } of service.listContainers()) names.push(name);
-  assert.deepEqual(names, []);
+  for (const [name, lost] of [
+    ['optimistic', '412 ConditionNotMet'],
+    ['table-optimistic', '412 UpdateConditionNotSatisfied'],
+  ] as const) {
+    const output = await node(env).succeed('--enable-source-maps', PROGRAM, name);
+    assert.match(output, /^Server: the one of AZURE_STORAGE_CONNECTION_STRING\./);
+    assert.ok(output.includes(lost), output);
+  }
+  const left: (string | undefined)[] = [];
+  for await (const { name } of service.listContainers()) left.push(name);
+  for await (const { name } of tableService(server).listTables()) left.push(name);
+  assert.deepEqual(left, []);
 });
 
 test('without a name, or with an unknown one, the examples are listed', async () => {
   for (const args of [[], ['nonsense']]) {
     const { exitCode, stderr } = await run(...args);
     assert.equal(exitCode, 2);
-    for (const name of ['optimistic', 'pessimistic', 'container-lease', 'leader-election']) {
+    for (const name of NAMES) {
       assert.ok(stderr.includes(`npm run example -- ${name}\n`), stderr);
     }
   }

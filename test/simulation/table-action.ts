@@ -7,7 +7,7 @@ import type { Storage } from '../../src/service/storage.ts';
 import { StorageError } from '../../src/service/storage-error.ts';
 import type { StoredEntity, TableName } from '../../src/service/table/load.ts';
 import { ACCOUNT } from '../harness/store.ts';
-import { type TableModel, told } from './table-model.ts';
+import { type ModelEntity, type TableModel, told } from './table-model.ts';
 
 /** A refusal by its code, or what came of it. */
 export type Seen<T> = { readonly refusal: string } | { readonly result: T };
@@ -59,7 +59,14 @@ export function codeProblem(seen: Seen<unknown>, expected: string | null): strin
 
 export const nameOf = (table: string): TableName => ({ account: ACCOUNT, table });
 
+/** By what is stored: an engine in memory hands out the same bytes again and again. */
+const decoded = new WeakMap<Uint8Array, ModelEntity>();
+
 export function toldOf({ partitionKey, rowKey, value }: StoredEntity): string {
+  const known = decoded.get(value);
+  if (known?.partitionKey === partitionKey && known.rowKey === rowKey) return told(known);
   const { ticks, properties } = decodeEntity(value);
-  return told({ partitionKey, rowKey, ticks, properties: new Map(properties) });
+  const entity: ModelEntity = { partitionKey, rowKey, ticks, properties: new Map(properties) };
+  decoded.set(value, entity);
+  return told(entity);
 }

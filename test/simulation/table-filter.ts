@@ -2,11 +2,13 @@
 import type { EdmType, EdmValue } from '../../src/rules/edm.ts';
 import type { ComparisonOperator, Filter } from '../../src/rules/entity-filter.ts';
 import type { Random } from '../harness/random.ts';
-import type { ModelEntity } from './table-model.ts';
+import { type ModelEntity, toldValue } from './table-model.ts';
 import { PARTITIONS, ROWS, someValue, TYPE_OF } from './table-values.ts';
 
 export interface ModelFilter {
   readonly filter: Filter;
+  /** For reports. */
+  readonly text: string;
   readonly isMatch: (entity: ModelEntity) => boolean;
 }
 
@@ -21,13 +23,15 @@ export function someFilter(random: Random): ModelFilter | null {
 function node(random: Random, depth: number): ModelFilter {
   if (depth === 0) return leaf(random);
   if (random.chance(0.2)) {
-    const { filter, isMatch } = node(random, depth - 1);
-    return { filter: { kind: 'not', operand: filter }, isMatch: (entity) => !isMatch(entity) };
+    const { filter, text, isMatch } = node(random, depth - 1);
+    const negated: Filter = { kind: 'not', operand: filter };
+    return { filter: negated, text: `not (${text})`, isMatch: (entity) => !isMatch(entity) };
   }
   const kind = random.chance(0.6) ? 'and' : 'or';
   const [left, right] = [node(random, depth - 1), node(random, depth - 1)];
   return {
     filter: { kind, left: left.filter, right: right.filter },
+    text: `(${left.text} ${kind} ${right.text})`,
     isMatch: (entity) =>
       kind === 'and' ? left.isMatch(entity) && right.isMatch(entity) : left.isMatch(entity) || right.isMatch(entity),
   };
@@ -53,6 +57,7 @@ const operatorsOf = (type: EdmType): readonly ComparisonOperator[] =>
 
 const isTrue = (property: string): ModelFilter => ({
   filter: { kind: 'isTrue', property },
+  text: property,
   isMatch: (entity) => {
     const found = valueOf(entity, property);
     return found?.type === 'Edm.Boolean' && found.value;
@@ -62,6 +67,7 @@ const isTrue = (property: string): ModelFilter => ({
 function comparison(property: string, operator: ComparisonOperator, literal: EdmValue): ModelFilter {
   return {
     filter: { kind: 'compare', property, operator, literal },
+    text: `${property} ${operator} ${toldValue(literal)}`,
     isMatch: (entity) => {
       const found = valueOf(entity, property);
       if (found === null || !areComparable(found.type, literal.type)) return false;

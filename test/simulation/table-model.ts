@@ -108,12 +108,21 @@ export function changed(
   return { ...table, entities };
 }
 
+const toldBefore = new WeakMap<ModelEntity, string>();
+
 /** An entity in one line, by which two of them are compared. */
-export function told({ partitionKey, rowKey, ticks, properties }: ModelEntity): string {
+export function told(entity: ModelEntity): string {
+  const known = toldBefore.get(entity) ?? tellAnew(entity);
+  toldBefore.set(entity, known);
+  return known;
+}
+
+function tellAnew({ partitionKey, rowKey, ticks, properties }: ModelEntity): string {
   const own = [...properties].map(([name, value]) => `${name}=${toldValue(value)}`).sort();
   return `${JSON.stringify([partitionKey, rowKey])} ${ticks} ${own.join(' ')}`;
 }
 
-function toldValue({ type, value }: EdmValue): string {
-  return `${type} ${value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)}`;
+export function toldValue({ type, value }: EdmValue): string {
+  const text = value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value);
+  return `${type.slice('Edm.'.length)}${JSON.stringify(text)}`;
 }

@@ -44,7 +44,7 @@ export class PagedQuery {
     const limits = this.#someLimits();
     this.isUnderWay = true;
     return action(
-      `query ${this.table} by ${JSON.stringify(request, withBigInts)}`,
+      `${request.limit} of ${this.table} from ${shown(this.#from)} by ${this.#asked?.text} in ${shown(request.scope)}`,
       async (storage) => {
         try {
           const page = await queryEntities(storage, request, limits);
@@ -112,4 +112,4 @@ function pageProblem(
   return entities.length < limit && !mayEndEarly ? `${entities.length} of ${limit} in a page before the last` : null;
 }
 
-const withBigInts = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}L` : value);
+const shown = (value: object | null): string => JSON.stringify(value);

@@ -208,10 +208,12 @@ describe('Insert Entity', () => {
     assert.equal((await read(key)).headers.etag, answer.headers.etag);
   });
 
-  test('refuses a preference that it does not know', async () => {
-    const key = randomUUID();
-    assertRefused(await insert({ PartitionKey: key, RowKey: 'r' }, { prefer: 'cake' }), '400 InvalidHeaderValue');
-    assertRefused(await read(key), '404 ResourceNotFound');
+  test('passes over preferences that it does not know', async () => {
+    const body = { RowKey: 'r' };
+    const odd = await insert({ ...body, PartitionKey: randomUUID() }, { prefer: 'cake' });
+    assert.deepEqual([odd.status, odd.headers['preference-applied']], [201, undefined]);
+    const both = await insert({ ...body, PartitionKey: randomUUID() }, { prefer: 'cake, return-no-content' });
+    assert.deepEqual([both.status, both.headers['preference-applied']], [204, 'return-no-content']);
   });
 
   test('is also a POST to the table with brackets', async () => {

@@ -153,7 +153,6 @@ describe('Create Table', () => {
       if (status === 201) assert.equal((answer.json as { TableName: string }).TableName, name);
       else assert.deepEqual([answer.body.length, answer.headers['dataserviceid']], [0, where]);
     }
-    assertRefused(await create(freshName(), { prefer: 'tea' }), '400 InvalidHeaderValue');
   });
 
   test('in Atom is refused', async () => {
@@ -260,7 +259,7 @@ describe('the list', () => {
   });
 
   for (const [query, want] of [
-    ['$filter=TableName', '400 InvalidInput'],
+    ['$filter=TableName%20eq', '400 InvalidInput'],
     ["$filter=TableName%20eq%20'x", '400 InvalidInput'],
     ["$filter=startswith(TableName,'x')", '501 NotImplemented'],
     ['$top=0', '400 InvalidInput'],

@@ -74,7 +74,7 @@ function parseRequest(part: Buffer, ofPart: PartHeaders, fromBytes: number): Bat
   return { contentId, method, url, headers, body: cutBody(body, valueOf(headers, 'content-length')) };
 }
 
-const METHOD = /^[A-Za-z]{1,20}$/;
+const METHOD = /^[A-Z]{1,20}$/;
 
 /** A blank in a URL stands for itself: the documentation writes one between the keys of an entity. */
 function parseRequestLine(line: string): { readonly method: string; readonly url: string } {
@@ -85,7 +85,7 @@ function parseRequestLine(line: string): { readonly method: string; readonly url
   if (!METHOD.test(method) || url === '' || (version !== 'HTTP/1.1' && version !== 'HTTP/1.0')) {
     throw malformedBatch('A request in a batch is to begin with a line of the form: METHOD url HTTP/1.1');
   }
-  return { method: method.toUpperCase(), url };
+  return { method, url };
 }
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -112,7 +112,7 @@ function trimBlanks(line: string, from: number): string {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
-/** The first of several: where that matters, repeated headers are refused. */
+/** The first of several. */
 function valueOf(headers: PartHeaders, name: string): string | null {
   for (const header of headers) if (header[0] === name) return header[1];
   return null;

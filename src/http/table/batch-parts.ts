@@ -86,25 +86,36 @@ export interface Head {
   readonly endBytes: number;
 }
 
-/** Lines up to an empty one, or to the end. Latin-1, as Node reads the head of a request. */
+/** Lines up to an empty one, or to the end. Latin-1, as Node reads the head of a request; turned into text all at once. */
 export function readHead(part: Buffer, fromBytes: number): Head {
+  const endBytes = headEnd(part, fromBytes);
+  const text = part.toString('latin1', fromBytes, endBytes);
+  if (CONTROL.test(text)) throw malformedBatch('There are control characters in a head.');
   const lines: string[] = [];
-  let start = fromBytes;
-  while (start < part.length) {
-    const lineFeed = part.indexOf(LF, start);
-    const end = lineFeed < 0 ? part.length : lineFeed;
-    const next = lineFeed < 0 ? end : end + 1;
-    if (next - fromBytes > HEAD_BYTES_MAX) throw malformedBatch(`A head is longer than ${HEAD_BYTES_MAX} bytes.`);
-    const line = part.latin1Slice(start, end > start && part[end - 1] === CR ? end - 1 : end);
-    start = next;
-    if (line === '') break;
-    if (CONTROL.test(line)) throw malformedBatch('There are control characters in a head.');
-    lines.push(line);
+  for (let start = 0; start < text.length; ) {
+    const lineFeed = text.indexOf('\n', start);
+    const end = lineFeed < 0 ? text.length : lineFeed;
+    const line = text.slice(start, text.charCodeAt(end - 1) === CR ? end - 1 : end);
+    if (line !== '') lines.push(line);
+    start = end + 1;
   }
-  return { lines, endBytes: start };
+  return { lines, endBytes };
 }
 
-const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+/** Behind the first empty line. */
+function headEnd(part: Buffer, fromBytes: number): number {
+  let lineStart = fromBytes;
+  const limit = Math.min(part.length, fromBytes + HEAD_BYTES_MAX);
+  for (let at = fromBytes; at < limit; at++) {
+    if (part[at] !== LF) continue;
+    if (at === lineStart || (at === lineStart + 1 && part[lineStart] === CR)) return at + 1;
+    lineStart = at + 1;
+  }
+  if (limit < part.length) throw malformedBatch(`A head is longer than ${HEAD_BYTES_MAX} bytes.`);
+  return part.length;
+}
+
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\r(?!\n)/;
 
 /** A batch that cannot be read: nothing in it is, and the sentence says why. */
 export const malformedBatch = (reason: string): StorageError => new StorageError('InvalidInput', { message: reason });

@@ -1,11 +1,7 @@
 /**
- * Entity Group Transaction: up to 100 changes of entities of one partition, all or none of them; or a query, alone.
- *
- * A batch that cannot be read is refused as such (400). Everything else that is wrong is the refusal of one operation,
- * inside an answer of 202 and with its index. Too many operations come first; then the operations are judged in order, so
- * that the first that is wrong is the one refused: its route, whether the caller may, the table, the body and its limits,
- * what the caller's token opens, the partition, and whether the entity was there before. Only a set without fault reaches
- * the store, where existence and ETags are judged, in order again.
+ * Entity Group Transaction: up to 100 changes of entities of one partition, all or none of them; or a query, alone. A batch
+ * that cannot be read is refused as such. Everything else that is wrong is the refusal of one operation, also where the
+ * caller may not do it: it stands with its index in an answer of 202.
  * https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
  */
 import { refuseNeed } from '../../auth/authorize.ts';
@@ -24,6 +20,7 @@ import { refuseOutOfScope, scopeOf } from './caller-scope.ts';
 import { BODY_BYTES_MAX, type ChangeRequest, isChange, parseChange, renderChanged } from './change-entity.ts';
 import { EntityGroup } from './entity-group.ts';
 import { getEntity } from './get-entity.ts';
+import { invalidInput } from './invalid-input.ts';
 import type { FindOperation, Means, Operation, TableResource } from './operation.ts';
 import { queryEntities } from './query-entities.ts';
 
@@ -81,6 +78,10 @@ function refuseCount(count: number): Refusal | null {
   return { error: invalidInput(message), index: CHANGE_COUNT_MAX - 1 };
 }
 
+/**
+ * The first operation that is wrong is the one refused. Existence and ETags are asked of the store afterwards, by a set
+ * without any other fault.
+ */
 function parseChanges(
   outer: AuthorizedExchange,
   requests: readonly BatchRequest[],
@@ -96,6 +97,7 @@ function parseChanges(
   }
 }
 
+/** In order of precedence. */
 function parseChangeOf(
   outer: AuthorizedExchange,
   part: BatchRequest,
@@ -176,5 +178,3 @@ function refuseOtherTable({ identity }: BatchExchange, resource: TableResource):
 function refuse(error: StorageError | null): void {
   if (error !== null) throw error;
 }
-
-const invalidInput = (message: string): StorageError => new StorageError('InvalidInput', { message });

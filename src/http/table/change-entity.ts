@@ -16,6 +16,7 @@ import { readWhole } from '../body.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 import { refuseOutOfScope } from './caller-scope.ts';
 import { parseEntity } from './entity-json.ts';
+import { invalidInput } from './invalid-input.ts';
 import { entityPath } from './links.ts';
 import { jsonHeaders, PLAIN_HEADERS, parseMetadataLevel, refuseContentType, serviceUrl } from './metadata.ts';
 import { type Operation, type TableResource, tableNameOf } from './operation.ts';
@@ -71,8 +72,9 @@ export function parseChange(
   const { table, partitionKey, rowKey } = resource;
   const key = { partitionKey, rowKey };
   const ifMatch = readIfMatch(exchange);
+  if (ifMatch === null && !isUpsert(operation)) throw missingIfMatch();
   if (operation.kind === 'delete') {
-    return { table, key, change: { kind: 'delete', ifMatch: ifMatch ?? refuseWithoutIfMatch() }, preference: null };
+    return { table, key, change: { kind: 'delete', ifMatch: ifMatch as IfMatch }, preference: null };
   }
   refuseContentType(exchange);
   const entity = parseEntity(body);
@@ -114,12 +116,14 @@ function readIfMatch(exchange: Pick<Exchange, 'header'>): IfMatch | null {
   return ifMatch;
 }
 
-function refuseWithoutIfMatch(): never {
-  throw new StorageError('MissingRequiredHeader', {
+const isUpsert = (operation: ChangeOperation): boolean =>
+  operation === insertOrReplaceEntity || operation === insertOrMergeEntity;
+
+const missingIfMatch = (): StorageError =>
+  new StorageError('MissingRequiredHeader', {
     message: 'If-Match is required here: the ETag of the entity, or * for any.',
     elements: { HeaderName: 'If-Match' },
   });
-}
 
 /** Keys may be left out of a body; those in it are the ones of the URL. */
 function refuseOtherKey(
@@ -133,8 +137,6 @@ function refuseOtherKey(
 function refuse(code: ErrorCode | null): void {
   if (code !== null) throw new StorageError(code);
 }
-
-const invalidInput = (message: string): StorageError => new StorageError('InvalidInput', { message });
 
 /** The answer to a change that was made. `changed`: the entity as it is stored now. */
 export function renderChanged(

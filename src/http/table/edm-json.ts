@@ -72,6 +72,7 @@ function readBoolean({ kind, value }: Scalar): EdmValue | null {
 
 const isText = ({ kind }: Scalar): boolean => kind === 'string' || kind === 'number';
 
+/** So many digits and no more: a BigInt takes the square of their count. */
 const WHOLE = /^[+-]?\d{1,40}$/;
 
 function readInt32(scalar: Scalar): EdmValue | null {

@@ -18,8 +18,6 @@ const CLOSING_BRACE = 0x7d;
 const SPACE = 0x20;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-/** No number of any type needs as many, and some operations on digits take the square of their count. */
-const NUMBER_UNITS_MAX = 1_024;
 
 /** Between two steps it stands on one member. Throws a StorageError. */
 export class FlatJson {
@@ -95,9 +93,6 @@ export class FlatJson {
     NUMBER.lastIndex = this.#at;
     const number = NUMBER.exec(this.#text)?.[0];
     if (number === undefined) throw this.#unexpected('a value');
-    if (number.length > NUMBER_UNITS_MAX) {
-      throw invalidInput(`The property ${quoted(this.name)} is a number of more than ${NUMBER_UNITS_MAX} characters.`);
-    }
     this.#at += number.length;
     return number;
   }

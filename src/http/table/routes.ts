@@ -2,6 +2,8 @@
  * Which Table operation a request asks for: one closed list by method, `comp` and what the path names. A POST may stand for
  * another method (`X-HTTP-Method`), where a client or a proxy knows no MERGE.
  */
+
+import { SINCE_UPSERTS } from '../../rules/versions.ts';
 import { invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { batch } from './batch.ts';
@@ -20,12 +22,14 @@ import { parseResourcePath } from './resource-path.ts';
 import { getServiceProperties, getServiceStats, setServiceProperties } from './service.ts';
 import { getTableAcl, setTableAcl } from './table-acl.ts';
 import { createTable, deleteTable, getTable, queryTables } from './tables.ts';
+import { getUserDelegationKey } from './user-delegation-key.ts';
 
 const OPERATIONS: Readonly<Record<TableResource['kind'], Readonly<Record<string, Operation>>>> = {
   service: {
     'GET properties': getServiceProperties,
     'PUT properties': setServiceProperties,
     'GET stats': getServiceStats,
+    'POST userdelegationkey': getUserDelegationKey,
   },
   tables: { 'GET ': queryTables, 'POST ': createTable },
   table: { 'GET ': getTable, 'DELETE ': deleteTable },
@@ -62,7 +66,9 @@ export function findOperation(exchange: Exchange): { operation: Operation; resou
   const operation = OPERATIONS[resource.kind][`${methodOf(exchange)} ${comp}`];
   if (operation === undefined) throw unknownOperation(exchange, resource, comp);
   if (exchange.header('if-match') !== null) return { operation, resource };
-  return { operation: UPSERTS.get(operation) ?? operation, resource };
+  // Before there were upserts, an update without If-Match was a mistake: change-entity.ts refuses it.
+  const upsert = exchange.version < SINCE_UPSERTS ? undefined : UPSERTS.get(operation);
+  return { operation: upsert ?? operation, resource };
 }
 
 const TUNNELLED: ReadonlySet<string> = new Set(['MERGE', 'PATCH', 'PUT', 'DELETE']);

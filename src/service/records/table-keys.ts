@@ -57,6 +57,12 @@ export function partitionEnd(address: TableAddress, partitionKey: string): Key {
   return end;
 }
 
+/** Of a table or an entity. */
+export const accountOf = (key: Key): string => {
+  const bytes = view(key);
+  return bytes.toString('latin1', 1, bytes.indexOf(0));
+};
+
 export const entityTableIdOf = (key: Key): Id => {
   const bytes = view(key);
   const start = bytes.indexOf(0) + 1;

@@ -59,12 +59,13 @@ async function remove(store: TestStore, keys: readonly EntityKey[]): Promise<voi
   assert.ok('changed' in (await changeEntities(store.storage, NAME, changes)));
 }
 
+const keyAt = (partition: number, row: number): EntityKey => ({
+  partitionKey: `p${String(partition).padStart(4, '0')}`,
+  rowKey: `r${String(row).padStart(4, '0')}`,
+});
+
 /** `p0 r0`, `p0 r1`, …: so many rows in each of so many partitions. */
 function grid(partitionCount: number, rowCount: number): Given[] {
-  const keyAt = (partition: number, row: number): EntityKey => ({
-    partitionKey: `p${String(partition).padStart(4, '0')}`,
-    rowKey: `r${String(row).padStart(4, '0')}`,
-  });
   return Array.from({ length: partitionCount }, (_, partition) =>
     Array.from({ length: rowCount }, (__, row) => ({
       key: keyAt(partition, row),
@@ -100,6 +101,8 @@ async function askAll(store: TestStore, question: Question, limits?: QueryLimits
 
 const sizesOf = (pages: readonly EntityPage[]): number[] => pages.map(({ entities }) => entities.length);
 const keysIn = (pages: readonly EntityPage[]): string[] => pages.flatMap(({ entities }) => keysOf(entities));
+
+const isMissing = (error: unknown): boolean => error instanceof StorageError && error.code === 'TableNotFound';
 
 /** A clock that is over after every step. */
 const IMPATIENT: QueryLimits = { ...QUERY_LIMITS, scanMsMax: 0 };
@@ -183,7 +186,6 @@ describe('a page', () => {
 
   test('of a table that is not there is refused, and so is one of a table that was deleted', async () => {
     const store = await openTable(grid(1, 1));
-    const isMissing = (error: unknown): boolean => error instanceof StorageError && error.code === 'TableNotFound';
     const request = { filter: null, limit: 1, from: null, scope: null };
     const other = { ...request, name: { account: ACCOUNT, table: 'other' } };
     await assert.rejects(queryEntities(store.storage, other), isMissing);
