@@ -34,7 +34,7 @@ const opened = (setting: Partial<BearerSetting> = {}, further: readonly JWK[] = 
     issuer: ISSUER,
     keys: { kind: 'set', set: { keys: [...[...keys.values()].map(({ jwk }) => jwk), ...further] } },
     audiences: [],
-    defaultRole: null,
+    defaultRoles: [],
     keysCooldownMs: 0,
     ...setting,
   });
@@ -128,20 +128,20 @@ describe('claims', () => {
 });
 
 describe('roles', () => {
-  const rows: readonly (readonly [roles: unknown, defaultRole: RoleName | null, found: readonly RoleName[]])[] = [
-    [undefined, null, []],
-    [undefined, READER, [READER]],
-    [[], READER, [READER]],
-    [['offline_access'], READER, [READER]],
-    [['Storage Blob Data Owner'], READER, ['Storage Blob Data Owner']],
-    [['StorageBlobDataContributor', 'x'], null, ['Storage Blob Data Contributor']],
-    ['Storage Blob Delegator', null, ['Storage Blob Delegator']],
-    [[7, null, { a: 1 }, READER], null, [READER]],
-    [{ toString: 'Storage Blob Data Owner' }, null, []],
+  const rows: readonly (readonly [roles: unknown, defaultRoles: readonly RoleName[], found: readonly RoleName[]])[] = [
+    [undefined, [], []],
+    [undefined, [READER], [READER]],
+    [[], [READER], [READER]],
+    [['offline_access'], [READER], [READER]],
+    [['Storage Blob Data Owner'], [READER], ['Storage Blob Data Owner']],
+    [['StorageBlobDataContributor', 'x'], [], ['Storage Blob Data Contributor']],
+    ['Storage Blob Delegator', [], ['Storage Blob Delegator']],
+    [[7, null, { a: 1 }, READER], [], [READER]],
+    [{ toString: 'Storage Blob Data Owner' }, [], []],
   ];
-  for (const [roles, defaultRole, found] of rows) {
-    test(`roles ${JSON.stringify(roles)}, by default ${defaultRole}: ${found.join() || 'none'}`, async () => {
-      assert.deepEqual((await verify(await sign({ roles }), opened({ defaultRole }))).roles, found);
+  for (const [roles, defaultRoles, found] of rows) {
+    test(`roles ${JSON.stringify(roles)}, by default ${defaultRoles.join() || 'none'}: ${found.join() || 'none'}`, async () => {
+      assert.deepEqual((await verify(await sign({ roles }), opened({ defaultRoles }))).roles, found);
     });
   }
 });

@@ -78,7 +78,7 @@ export async function verifyBearer(
 }
 
 export function openBearerTokens(setting: BearerSetting): BearerTokens {
-  const { issuer, audiences, defaultRole } = setting;
+  const { issuer, audiences, defaultRoles } = setting;
   const keys = issuerKeys(setting);
   const challenge = renderChallenge(setting);
 
@@ -94,7 +94,7 @@ export function openBearerTokens(setting: BearerSetting): BearerTokens {
           clockTolerance: LEEWAY_SECONDS,
           currentDate: new Date(use.nowMs),
         });
-        return readPrincipal(payload, { issuer, defaultRole });
+        return readPrincipal(payload, { issuer, defaultRoles });
       } catch (error) {
         if (error instanceof IssuerUnavailable) throw error;
         throw bearerRefused(explain(error, issuer), challenge);
@@ -118,7 +118,7 @@ function usualAudiences({ account, service, origin }: TokenUse): string[] {
 
 function readPrincipal(
   claims: JWTPayload,
-  { issuer, defaultRole }: Pick<BearerSetting, 'issuer' | 'defaultRole'>,
+  { issuer, defaultRoles }: Pick<BearerSetting, 'issuer' | 'defaultRoles'>,
 ): Principal {
   const objectId = readName(claims, 'oid') ?? readName(claims, 'sub');
   if (objectId === null) throw new UnusableClaims('The token does not say whom it speaks for (oid or sub).');
@@ -128,7 +128,7 @@ function readPrincipal(
     objectId,
     // Issuers other than Microsoft's have no tenants; what stands in their place goes into SAS tokens.
     tenantId: readName(claims, 'tid') ?? new URL(issuer).hostname,
-    roles: roles.length === 0 && defaultRole !== null ? [defaultRole] : roles,
+    roles: roles.length === 0 ? defaultRoles : roles,
   };
 }
 

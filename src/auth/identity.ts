@@ -22,8 +22,8 @@ export interface BearerSetting {
   readonly keys: KeySource;
   /** The `aud` of which a token must have one; empty: Azure Storage's, and this server's own address. */
   readonly audiences: readonly string[];
-  /** What a token is worth that names no role of Azure Storage; null: nothing. */
-  readonly defaultRole: RoleName | null;
+  /** What a token is worth that names no role of Azure Storage. */
+  readonly defaultRoles: readonly RoleName[];
   /** For how long a key that the issuer did not have is not looked for again, whoever asks for it. */
   readonly keysCooldownMs: number;
 }

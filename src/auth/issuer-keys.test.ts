@@ -19,7 +19,7 @@ const settingOf = (keys: KeySource, keysCooldownMs: number): BearerSetting => ({
   issuer: issuer.url,
   keys,
   audiences: [],
-  defaultRole: null,
+  defaultRoles: [],
   keysCooldownMs,
 });
 

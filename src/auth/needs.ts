@@ -101,7 +101,7 @@ export const blobNeeds = {
   setLegalHold: blobImmutability,
 } as const satisfies Readonly<Record<string, Need>>;
 
-/** Opened by an account SAS alone: a token for a table opens what is in it. */
+/** A token for a table opens what is in it; the table as such, and the service, are opened by an account SAS alone. */
 export const tableNeeds = {
   getServiceProperties: serviceSetting('r'),
   setServiceProperties: serviceSetting('w'),

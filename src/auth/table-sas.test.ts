@@ -119,6 +119,13 @@ for (const [partition, values] of [
   });
 }
 
+test('a bound may hold what no key has, but is not longer than a key', async () => {
+  assert.equal(await codeOf(use(sdkToken({ startPartitionKey: 'a/', endPartitionKey: 'b'.repeat(512) }))), 'accepted');
+  for (const endPartitionKey of ['b'.repeat(513), 'b\0']) {
+    assert.equal(await codeOf(use(sdkToken({ endPartitionKey }))), 'AuthenticationFailed');
+  }
+});
+
 test('a range cannot be widened, nor taken off', async () => {
   const token = new URLSearchParams(sdkToken({ startPartitionKey: 'b', startRowKey: '2', endPartitionKey: 'c' }));
   for (const [name, value] of [

@@ -36,7 +36,7 @@ test('an issuer is enough', async () => {
     issuer: ISSUER,
     keys: { kind: 'discovery' },
     audiences: [],
-    defaultRole: null,
+    defaultRoles: [],
     keysCooldownMs: 30_000,
   });
 });
@@ -46,14 +46,14 @@ test('all of it may be given by the environment', async () => {
     LARIMAR_OAUTH_ISSUER: ISSUER,
     LARIMAR_OAUTH_KEYS: 'https://sts.example.org/keys',
     LARIMAR_OAUTH_AUDIENCES: 'api://one;https://two.example.org',
-    LARIMAR_OAUTH_DEFAULT_ROLE: 'StorageBlobDataReader',
+    LARIMAR_OAUTH_DEFAULT_ROLE: 'StorageBlobDataReader;storage table data contributor',
   });
   assert.ok(options !== null);
   assert.deepEqual(chooseOAuth(options), {
     issuer: ISSUER,
     keys: { kind: 'url', url: 'https://sts.example.org/keys' },
     audiences: ['api://one', 'https://two.example.org'],
-    defaultRole: 'Storage Blob Data Reader',
+    defaultRoles: ['Storage Blob Data Reader', 'Storage Table Data Contributor'],
     keysCooldownMs: 30_000,
   });
 });

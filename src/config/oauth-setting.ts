@@ -16,8 +16,8 @@ export interface OAuthOptions {
   readonly keys?: JSONWebKeySet | string;
   /** The `aud` of which a token must have one; absent: https://storage.azure.com, or the account's own. */
   readonly audiences?: readonly string[];
-  /** What a token without a role is worth: a role's name. */
-  readonly defaultRole?: string;
+  /** What a token without a role is worth: the names of roles, each of one service. */
+  readonly defaultRoles?: readonly string[];
   /** For how long a key that the issuer did not have is not looked for again. */
   readonly keysCooldownSeconds?: number;
 }
@@ -26,7 +26,7 @@ const KEYS_COOLDOWN_SECONDS = 30;
 
 export function chooseOAuth(options: OAuthOptions): BearerSetting {
   refuseUrl('--oauth-issuer', options.issuer);
-  const { audiences = [], defaultRole, keysCooldownSeconds = KEYS_COOLDOWN_SECONDS } = options;
+  const { audiences = [], defaultRoles = [], keysCooldownSeconds = KEYS_COOLDOWN_SECONDS } = options;
   if (audiences.some((audience) => audience.trim() === '')) {
     throw new ConfigError('--oauth-audience takes what stands in the aud of a token, and that is never empty.');
   }
@@ -34,7 +34,7 @@ export function chooseOAuth(options: OAuthOptions): BearerSetting {
     issuer: options.issuer,
     keys: chooseKeys(options.keys),
     audiences,
-    defaultRole: defaultRole === undefined ? null : parseRole(defaultRole),
+    defaultRoles: defaultRoles.map(parseRole),
     keysCooldownMs: keysCooldownSeconds * 1000,
   };
 }
@@ -85,12 +85,12 @@ function refuseKeySet({ keys }: JSONWebKeySet): void {
 
 /** Null where no issuer is named. */
 export async function readOAuth(texts: OptionTexts): Promise<OAuthOptions | null> {
-  const [issuer, keys, defaultRole] = [texts.oauthIssuer?.[0], texts.oauthKeys?.[0], texts.oauthDefaultRole?.[0]];
+  const [issuer, keys, defaultRoles] = [texts.oauthIssuer?.[0], texts.oauthKeys?.[0], texts.oauthDefaultRole];
   if (issuer === undefined) {
     const [flag] = [
       ...(keys === undefined ? [] : ['--oauth-keys']),
       ...(texts.oauthAudience === undefined ? [] : ['--oauth-audience']),
-      ...(defaultRole === undefined ? [] : ['--oauth-default-role']),
+      ...(defaultRoles === undefined ? [] : ['--oauth-default-role']),
     ];
     if (flag !== undefined) throw new ConfigError(`${flag} goes with --oauth-issuer, and that is not given.`);
     return null;
@@ -99,7 +99,7 @@ export async function readOAuth(texts: OptionTexts): Promise<OAuthOptions | null
     issuer,
     ...(keys === undefined ? {} : { keys: isUrl(keys) ? keys : await readKeySet(keys) }),
     ...(texts.oauthAudience === undefined ? {} : { audiences: texts.oauthAudience }),
-    ...(defaultRole === undefined ? {} : { defaultRole }),
+    ...(defaultRoles === undefined ? {} : { defaultRoles }),
   };
   chooseOAuth(options);
   return options;

@@ -127,8 +127,9 @@ export const OPTIONS = {
   oauthDefaultRole: {
     flag: '--oauth-default-role',
     value: 'ROLE',
-    help: 'what a token without a role is worth, such as "Storage Blob Data Reader" [nothing]',
+    help: 'what a token without a role is worth, such as "Storage Blob Data Reader"; may be repeated [nothing]',
     environment: 'LARIMAR_OAUTH_DEFAULT_ROLE',
+    repeats: true,
   },
   versioning: {
     flag: '--versioning',

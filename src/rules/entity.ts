@@ -6,7 +6,7 @@
 import type { EdmValue, EntityKey, Properties } from './edm.ts';
 import type { ErrorCode } from './error-code.ts';
 
-const KEY_UNITS_MAX = 512;
+export const KEY_UNITS_MAX = 512;
 export const SYSTEM_PROPERTIES: readonly string[] = ['PartitionKey', 'RowKey', 'Timestamp'];
 /** With the three of the system there are 255. */
 export const PROPERTY_COUNT_MAX = 252;

@@ -1,6 +1,6 @@
 /** Random writes to tables of a client's own: what each partition may hold after a crash is then known. */
 import assert from 'node:assert/strict';
-import type { TableClient, TableEntity, TransactionAction } from '@azure/data-tables';
+import type { TableClient, TransactionAction } from '@azure/data-tables';
 import type { Reachable } from '../harness/clients.ts';
 import type { Random } from '../harness/random.ts';
 import { tableClient, tableRefusal } from '../harness/table-clients.ts';
@@ -200,11 +200,11 @@ async function requestOne(client: TableClient, action: TransactionAction): Promi
   const [kind, entity] = action;
   switch (kind) {
     case 'create':
-      return (await client.createEntity(entity as TableEntity)).etag;
+      return (await client.createEntity(entity)).etag;
     case 'upsert':
-      return (await client.upsertEntity(entity as TableEntity, action[2])).etag;
+      return (await client.upsertEntity(entity, action[2])).etag;
     case 'update':
-      return (await client.updateEntity(entity as TableEntity, action[2], action[3])).etag;
+      return (await client.updateEntity(entity, action[2], action[3])).etag;
     case 'delete':
       await client.deleteEntity(entity.partitionKey, entity.rowKey);
       return undefined;

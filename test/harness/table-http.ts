@@ -44,7 +44,13 @@ export function signedForTable(request: RawRequest): RawRequest {
     const signature = createHmac('sha256', Buffer.from(account.key, 'base64')).update(text, 'utf8').digest('base64');
     headers['authorization'] = `SharedKey ${account.name}:${signature}`;
   }
-  return { ...request, headers };
+  // Nothing is left to sign for the one who completes the headers.
+  return {
+    ...request,
+    headers,
+    account: null,
+    pathAccount: request.pathAccount ?? (account ?? DEVELOPMENT_ACCOUNT).name,
+  };
 }
 
 function splitOnce(target: string): string[] {

@@ -7,7 +7,7 @@ import type { Random } from '../harness/random.ts';
 export const TABLES = ['Alpha', 'alpha', 'beta', 'betaX'];
 /** In the order of UTF-16 the last but one stands before the last, in that of UTF-8 behind it. */
 export const PARTITIONS = ['', 'a', 'a b', 'ab', "it's", 'ü', '\u{1f600}', '\ufffd'];
-export const ROWS = ['', '0', '00', '05', '1', '9 9', 'z', '\u{1f600}!', '\uff5e'];
+export const ROWS = ['', '0', '0 ', '00', '05', '1', '9 9', 'z', '\u{1f600}!', '\uff5e'];
 
 /** The properties that entities have, with the type that each has nearly always. */
 export const TYPE_OF: ReadonlyMap<string, EdmType> = new Map([

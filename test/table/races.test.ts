@@ -277,13 +277,12 @@ describe('while the clock stands still', () => {
   });
 });
 
-const insert = async (client: TableClient, rowKey: string, how: number): Promise<string> => {
-  const inserted = entity(rowKey);
-  if (how < 0.4) return outcomeOf(client.createEntity(inserted));
-  return outcomeOf(
-    how < 0.7 ? client.upsertEntity(inserted, 'Merge') : client.submitTransaction([['create', inserted]]),
-  );
-};
+/** All the ways to insert an entity. */
+const INSERTS: readonly ((client: TableClient, rowKey: string) => Promise<unknown>)[] = [
+  (client, rowKey) => client.createEntity(entity(rowKey)),
+  (client, rowKey) => client.upsertEntity(entity(rowKey), 'Merge'),
+  (client, rowKey) => client.submitTransaction([['create', entity(rowKey)]]),
+];
 
 describe('tables', () => {
   test('of 24 that create one table exactly one succeeds', async () => {
@@ -304,7 +303,7 @@ describe('tables', () => {
     t.diagnostic(`LARIMAR_SEED=${random.seed}`);
     for (let round = 0; round < 8; round++) {
       const table = await freshTable(server);
-      const ways = Array.from({ length: CLIENTS }, () => random.next());
+      const ways = Array.from({ length: CLIENTS }, () => random.pick(INSERTS));
       const deleteAfterTurns = random.below(60);
       const answers: string[] = [];
       const results = await race(table, async (client, index) => {
@@ -314,7 +313,8 @@ describe('tables', () => {
           return;
         }
         for (let number = 0; number < 8; number++) {
-          const answer = await insert(client, `${index}-${number}`, ways[index] as number);
+          const insert = ways[index] as (typeof INSERTS)[number];
+          const answer = await outcomeOf(insert(client, `${index}-${number}`));
           answers.push(answer);
           if (answer !== 'ok') break;
         }
@@ -323,6 +323,7 @@ describe('tables', () => {
       for (const answer of answers) assert.ok(['ok', '404 TableNotFound'].includes(answer), answer);
       assert.equal(await tableRefusal(page(table)), '404 TableNotFound');
       assert.equal(await tableRefusal(look(table, '1-0')), '404 TableNotFound');
+      for (const insert of INSERTS) assert.equal(await tableRefusal(insert(table, 'late')), '404 TableNotFound');
       await table.createTable();
       assert.deepEqual(await page(table), []);
       assert.equal(await tableRefusal(look(table, '1-0')), MISSING);
@@ -334,7 +335,7 @@ describe('tables', () => {
     for (let round = 0; round < 8; round++) {
       const table = await freshTable(server);
       const waits = Array.from({ length: CLIENTS }, () => random.below(60));
-      const ways = Array.from({ length: CLIENTS }, () => random.next());
+      const ways = Array.from({ length: CLIENTS }, () => random.pick(INSERTS));
       const times = { deleteSentMs: 0, createdMs: 0 };
       const inserts: { rowKey: string; answer: string; sentAtMs: number; answeredAtMs: number }[] = [];
       const results = await race(table, async (client, index) => {
@@ -349,7 +350,8 @@ describe('tables', () => {
         for (let number = 0; number < 4; number++) {
           const rowKey = `${index}-${number}`;
           const sentAtMs = performance.now();
-          const answer = await insert(client, rowKey, ways[index] as number);
+          const insert = ways[index] as (typeof INSERTS)[number];
+          const answer = await outcomeOf(insert(client, rowKey));
           inserts.push({ rowKey, answer, sentAtMs, answeredAtMs: performance.now() });
         }
       });

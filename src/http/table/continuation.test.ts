@@ -24,7 +24,7 @@ for (const [key, token] of [
 }
 
 test('every key comes back, though a client puts it into a URL as it is', () => {
-  const keys = fc.string({ unit: 'grapheme', maxLength: 600 }).filter((key) => !key.includes('\0'));
+  const keys = fc.string({ unit: 'grapheme', maxLength: 100 }).filter((key) => !key.includes('\0'));
   fc.assert(
     fc.property(keys, (key) => {
       const token = renderContinuation(key);
@@ -52,7 +52,7 @@ for (const token of [
   '1!4!YWJj ',
   '1!04!YWJj!',
   renderContinuation('a\0b'),
-  renderContinuation('a'.repeat(1_025)),
+  renderContinuation('a'.repeat(514)),
   renderContinuation('a'.repeat(30_000)),
 ]) {
   test(`${token.slice(0, 40)} is no place to go on from`, () => {

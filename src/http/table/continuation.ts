@@ -4,8 +4,8 @@
  */
 import { invalidQuery } from '../../service/storage-error.ts';
 
-/** More than any key has. */
-const KEY_UNITS_MAX = 1_024;
+/** One more than any key has: a page may go on just behind the longest one. */
+const KEY_UNITS_MAX = 513;
 const TOKEN = /^1!(\d{1,4})!([A-Za-z0-9+_]*-{0,2})$/;
 
 export function renderContinuation(key: string): string {

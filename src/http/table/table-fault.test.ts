@@ -51,6 +51,12 @@ describe('a refusal of the Table service', () => {
     assert.match(JSON.parse(body as string)['odata.error'].message.value, /^No "quotes"\.\n/);
   });
 
+  test('tells what is wrong with a signature', () => {
+    const elements = { AuthenticationErrorDetail: 'The date is too old.' };
+    const { body } = renderTableFault(new StorageError('AuthenticationFailed', { elements }), context('GET', ''));
+    assert.match(JSON.parse(body as string)['odata.error'].message.value, /\nTime:\S+\nThe date is too old\.$/);
+  });
+
   test('is XML where the operation speaks XML', () => {
     const { status, headers, body } = renderTableFault(new StorageError('TableNotFound'), context('PUT', 'comp=acl'));
     assert.equal(status, 404);

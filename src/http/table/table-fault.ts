@@ -22,6 +22,8 @@ export function renderFaultJson(
   { requestId, nowMs, index }: Pick<FaultContext, 'requestId' | 'nowMs'> & { readonly index?: number },
 ): string {
   const sentence = `${index === undefined ? '' : `${index}:`}${messageOf(error)}`;
-  const value = `${sentence}\nRequestId:${requestId}\nTime:${formatIso7(nowMs)}`;
+  // Who looks for what is wrong with a signature needs it here too, where there are no elements.
+  const { AuthenticationErrorDetail: detail } = error.details.elements ?? {};
+  const value = `${sentence}\nRequestId:${requestId}\nTime:${formatIso7(nowMs)}${detail === undefined ? '' : `\n${detail}`}`;
   return JSON.stringify({ 'odata.error': { code: error.code, message: { lang: 'en-US', value } } });
 }

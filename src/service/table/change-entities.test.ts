@@ -30,6 +30,14 @@ async function openTable(parts: Partial<TestStoreParts> = {}): Promise<TestStore
   return store;
 }
 
+/** On an engine that nothing but the test asks. */
+async function openCounted(): Promise<{ readonly store: TestStore; readonly engine: CountedEngine }> {
+  const engine = new CountedEngine(openMemoryEngine());
+  const store = await openTable({ engine });
+  await store.sweeper.close();
+  return { store, engine };
+}
+
 const key = (rowKey: string): EntityKey => ({ partitionKey: 'p', rowKey });
 const keyed = (rowKey: string, change: EntityChange): KeyedChange => ({ key: key(rowKey), change });
 
@@ -154,8 +162,7 @@ describe('a change', () => {
   });
 
   test('costs one question to the engine and one commit, once the table is known', async () => {
-    const engine = new CountedEngine(openMemoryEngine());
-    const store = await openTable({ engine });
+    const { store, engine } = await openCounted();
     await done(store, insert('a'));
     const cost = await engine.costOf(() => done(store, update('merge', 'a', [['x', number(1)]])));
     const { keysAsked, rangesAsked, commits, puts } = cost;
@@ -165,8 +172,7 @@ describe('a change', () => {
 
 describe('changes of one transaction', () => {
   test('are made together', async () => {
-    const engine = new CountedEngine(openMemoryEngine());
-    const store = await openTable({ engine });
+    const { store, engine } = await openCounted();
     await done(store, insert('a'), insert('b'), insert('c', [['x', number(1)]]));
     const cost = await engine.costOf(() =>
       done(store, remove('a'), update('replace', 'b', [['y', number(2)]]), update('merge', 'c', []), insert('d')),

@@ -1,6 +1,7 @@
 /** From boxes of keys to ranges of records. */
 import { compareBytes, successor } from '../../base/bytes.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
+import { KEY_UNITS_MAX } from '../../rules/entity.ts';
 import type { Interval, KeyBox } from '../../rules/entity-key-ranges.ts';
 import { entitiesRange, entityKey, partitionEnd, type TableAddress } from '../records/table-keys.ts';
 
@@ -36,9 +37,7 @@ function endOf(address: TableAddress, { value: partitionKey, included }: Bound, 
   return row.included ? successor(key) : key;
 }
 
-/** No key is longer, and none holds a NUL (rules/entity.ts). */
-const KEY_UNITS_MAX = 512;
-
+/** No key is longer than KEY_UNITS_MAX, and none holds a NUL. */
 function withinReach({ low, high }: Interval): Interval {
   return { low: low && lowWithinReach(low), high: high && highWithinReach(high) };
 }

@@ -44,6 +44,8 @@ interface Given {
 
 async function openTable(given: readonly Given[], engine: Engine = openMemoryEngine()): Promise<TestStore> {
   const store = await TestStore.open({ engine });
+  // So that nothing but the test asks the engine.
+  await store.sweeper.close();
   await createTable(store.storage, NAME);
   await insert(store, given);
   return store;

@@ -10,6 +10,8 @@ import { queryTables } from './query-tables.ts';
 /** Of two accounts: names are in the order of one of them. */
 async function openTables(names: readonly string[], engine = openMemoryEngine()): Promise<TestStore> {
   const store = await TestStore.open({ engine });
+  // So that nothing but the test asks the engine.
+  await store.sweeper.close();
   for (const table of names.toReversed()) await createTable(store.storage, { account: ACCOUNT, table });
   for (const account of ['account', 'account0', 'account2'])
     await createTable(store.storage, { account, table: 'other' });

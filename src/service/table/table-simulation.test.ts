@@ -35,9 +35,9 @@ async function onDisk(t: TestContext): Promise<Place> {
 
 const firstSeed = new Random().seed;
 
-for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed]) {
+for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, firstSeed] : [firstSeed]) {
   test(`tables in memory are what the model says, seed ${seed}`, async () => {
-    await simulateTables({ seed, steps: 200, place: inMemory(), nodeCount: 1 });
+    await simulateTables({ seed, steps: 150, place: inMemory(), nodeCount: 1 });
   });
 }
 
