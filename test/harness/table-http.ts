@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { DEVELOPMENT_ACCOUNT } from './accounts.ts';
+import { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { type RawRequest, type RawResponse, send } from './http.ts';
 
 export interface TableResponse extends RawResponse {
@@ -22,40 +22,29 @@ export interface ODataError {
 /** The request with its date and, unless it has one, its Authorization. A body is JSON where nothing else is said. */
 export function signedForTable(request: RawRequest): RawRequest {
   const account = request.account === undefined ? DEVELOPMENT_ACCOUNT : request.account;
+  const pathAccount = request.pathAccount ?? (account ?? DEVELOPMENT_ACCOUNT).name;
   const headers: Record<string, string | readonly string[]> = { ...request.headers };
-  const names = new Map(Object.keys(headers).map((name) => [name.toLowerCase(), name]));
-  const valueOf = (name: string): string => {
-    const value = headers[names.get(name) ?? name] ?? '';
-    return typeof value === 'string' ? value : value.join(',');
-  };
+  const names = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   if (request.body !== undefined && !names.has('content-type')) headers['content-type'] = 'application/json';
   if (!names.has('x-ms-date')) headers['x-ms-date'] = new Date().toUTCString();
-  if (account !== null && !names.has('authorization')) {
-    const [path = '', query = ''] = splitOnce(request.path);
-    const comp = /(?:^|&)comp=([^&]*)/.exec(query)?.[1];
-    const resource = `/${account.name}/${request.pathAccount ?? account.name}${path}`;
-    const text = [
-      request.method,
-      valueOf('content-md5'),
-      valueOf('content-type'),
-      valueOf('x-ms-date'),
-      comp === undefined ? resource : `${resource}?comp=${comp}`,
-    ].join('\n');
-    const signature = createHmac('sha256', Buffer.from(account.key, 'base64')).update(text, 'utf8').digest('base64');
-    headers['authorization'] = `SharedKey ${account.name}:${signature}`;
-  }
-  // Nothing is left to sign for the one who completes the headers.
-  return {
-    ...request,
-    headers,
-    account: null,
-    pathAccount: request.pathAccount ?? (account ?? DEVELOPMENT_ACCOUNT).name,
-  };
+  // Whoever completes the headers has nothing left to sign.
+  const signed = { ...request, headers, pathAccount, account: null };
+  if (account !== null && !names.has('authorization')) headers['authorization'] = sharedKey(account, signed);
+  return signed;
 }
 
-function splitOnce(target: string): string[] {
-  const at = target.indexOf('?');
-  return at < 0 ? [target] : [target.slice(0, at), target.slice(at + 1)];
+function sharedKey(account: TestAccount, { method, path, pathAccount, headers = {} }: RawRequest): string {
+  const valueOf = (wanted: string): string =>
+    Object.entries(headers)
+      .filter(([name]) => name.toLowerCase() === wanted)
+      .flatMap(([, value]) => value)
+      .join(',');
+  const [encodedPath = '', query = ''] = path.split(/\?(.*)/s);
+  const comp = /(?:^|&)comp=([^&]*)/.exec(query)?.[1];
+  const resource = `/${account.name}/${pathAccount}${encodedPath}${comp === undefined ? '' : `?comp=${comp}`}`;
+  const text = [method, valueOf('content-md5'), valueOf('content-type'), valueOf('x-ms-date'), resource].join('\n');
+  const signature = createHmac('sha256', Buffer.from(account.key, 'base64')).update(text, 'utf8').digest('base64');
+  return `SharedKey ${account.name}:${signature}`;
 }
 
 export async function sendTable(url: string, request: RawRequest): Promise<TableResponse> {
