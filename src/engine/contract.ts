@@ -166,6 +166,29 @@ export function engineContract(name: string, open: () => Promise<EngineHarness>,
     view.close();
   });
 
+  contract('a range of large values ends with the one that makes them too many bytes', async (engine) => {
+    await commit(engine, { put: { a: 'xx', b: 'x', c: 'xxxx', d: '', e: 'xxx', f: 'x' } });
+    const view = engine.snapshot();
+    for (const [bytesMax, limit, reverse, want] of [
+      [1, 9, false, 'a'],
+      [3, 9, false, 'a b'],
+      [4, 9, false, 'a b c'],
+      [7, 9, false, 'a b c'],
+      [8, 9, false, 'a b c d e'],
+      [8, 2, false, 'a b'],
+      [11, 9, false, 'a b c d e f'],
+      [99, 9, false, 'a b c d e f'],
+      [4, 9, true, 'f e'],
+      [5, 9, true, 'f e d c'],
+    ] as const) {
+      const range = { from: bytes('a'), to: bytes('g') };
+      const found = await view.range(range, { limit, reverse, bytesMax });
+      const keys = found.map(({ key }) => Buffer.from(key).toString());
+      assert.equal(keys.join(' '), want, `${bytesMax} bytes, limit ${limit}${reverse ? ', backwards' : ''}`);
+    }
+    view.close();
+  });
+
   contract('the longest keys and the values of several megabytes come back whole', async (engine, harness) => {
     const long = Buffer.alloc(KEY_BYTES_MAX, 'k');
     const longer = Buffer.from(long);

@@ -38,6 +38,11 @@ export interface RangeOptions {
   /** At most so many entries; a caller that wants more goes on from the successor of the last key. */
   readonly limit: number;
   readonly reverse?: boolean;
+  /**
+   * Where values may be large: a snapshot then ends with the entry that brings them to so many bytes, though more were
+   * asked for. So fewer entries are the end of the range only if they stay below this.
+   */
+  readonly bytesMax?: number;
 }
 
 /** One consistent view. Closed as soon as the records are read: a view held open makes an engine's file grow. */

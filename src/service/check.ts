@@ -58,6 +58,8 @@ export interface CheckReport {
 }
 
 const STEP_RECORDS = 500;
+/** An entity may have a megabyte. */
+const STEP_ENTITIES = 64;
 
 export async function checkStore(
   store: { engine: Engine; content: ContentStore; afterCrash: boolean },
@@ -110,7 +112,7 @@ class Check {
     await this.#each('A', (entry) => this.#appendedBlock(entry));
     await this.#each('T', (entry) => this.#tag(entry));
     await this.#each('t', (entry) => this.#tables.table(entry, this.#awaited));
-    await this.#each('e', (entry) => this.#tables.entity(entry, this.#awaited));
+    await this.#each('e', (entry) => this.#tables.entity(entry, this.#awaited), STEP_ENTITIES);
     await this.#pages();
     this.#blockLists.end(this.#awaited);
     this.#lists.end(this.#awaited);
@@ -128,8 +130,12 @@ class Check {
     return { ...this.#counts, tables, entities, extents, contentBytes, awaitingSweep, findings: this.#findings };
   }
 
-  async #each(table: string, visit: (entry: Entry) => void | Promise<void>): Promise<void> {
-    for await (const entries of scanSteps(freshSnapshots(this.#engine), tableRange(table), STEP_RECORDS)) {
+  async #each(
+    table: string,
+    visit: (entry: Entry) => void | Promise<void>,
+    stepRecords: number = STEP_RECORDS,
+  ): Promise<void> {
+    for await (const entries of scanSteps(freshSnapshots(this.#engine), tableRange(table), stepRecords)) {
       for (const entry of entries) await this.#visit(table, entry, visit);
       this.#onProgress(this.#recordCount);
     }

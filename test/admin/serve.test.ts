@@ -26,10 +26,11 @@ async function doorsOf(command: Command): Promise<{ admin: string; blob: string 
     doors.map(({ event, service }) => [event, service]),
     [
       ['listening', 'admin'],
+      ['listening', 'table'],
       ['listening', 'blob'],
     ],
   );
-  return { admin: doors[0]?.url as string, blob: doors[1]?.url as string };
+  return { admin: doors[0]?.url as string, blob: doors[2]?.url as string };
 }
 
 async function readyReason(admin: string): Promise<string | null> {
@@ -61,7 +62,14 @@ describe('the announcement', () => {
     const [, web] = await spoken.printed(/^ {2}web {8}(http:\/\/127\.0\.0\.1:\d+)$/m);
     assert.equal((await fetch(`${web}/devstoreaccount1/`)).headers.get('x-ms-error-code'), 'WebsiteNotEnabled');
     const written = start(t, ['--memory', '--admin-port=off', '--web-port=0', '--log=json']);
-    await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n.*"service":"blob"/);
+    await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n/);
+  });
+
+  test('names the Table service, for people and in the connection string', async (t) => {
+    const command = start(t, ['--memory', '--admin-port=off']);
+    const [, table] = await command.printed(/^ {2}Table {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
+    await command.printed(/Stop with Ctrl-C\.\n/);
+    assert.ok(command.output.includes(`;TableEndpoint=${table}/devstoreaccount1;\n`));
   });
 
   test('names no admin door where there is none', async (t) => {

@@ -3,7 +3,7 @@ import type { EdmType, EdmValue } from '../../src/rules/edm.ts';
 import type { ComparisonOperator, Filter } from '../../src/rules/entity-filter.ts';
 import type { Random } from '../harness/random.ts';
 import { type ModelEntity, toldValue } from './table-model.ts';
-import { PARTITIONS, ROWS, someValue, TYPE_OF } from './table-values.ts';
+import { PARTITIONS, ROWS, someKey, someValue, TYPE_OF } from './table-values.ts';
 
 export interface ModelFilter {
   readonly filter: Filter;
@@ -17,7 +17,20 @@ const DEPTH_MAX = 3;
 
 /** Null: none. */
 export function someFilter(random: Random): ModelFilter | null {
-  return random.chance(0.25) ? null : node(random, random.below(DEPTH_MAX + 1));
+  const dice = random.next();
+  if (dice < 0.35) return null;
+  return dice < 0.6 ? onBothKeys(random) : node(random, random.below(DEPTH_MAX + 1));
+}
+
+/** As most queries are: within a partition, or for one entity. */
+function onBothKeys(random: Random): ModelFilter {
+  const { partitionKey, rowKey } = someKey(random);
+  const operator = random.chance(0.5) ? 'eq' : random.pick(OPERATORS);
+  return both(
+    'and',
+    comparison('PartitionKey', random.chance(0.7) ? 'eq' : operator, { type: 'Edm.String', value: partitionKey }),
+    comparison('RowKey', operator, { type: 'Edm.String', value: rowKey }),
+  );
 }
 
 function node(random: Random, depth: number): ModelFilter {
@@ -27,8 +40,10 @@ function node(random: Random, depth: number): ModelFilter {
     const negated: Filter = { kind: 'not', operand: filter };
     return { filter: negated, text: `not (${text})`, isMatch: (entity) => !isMatch(entity) };
   }
-  const kind = random.chance(0.6) ? 'and' : 'or';
-  const [left, right] = [node(random, depth - 1), node(random, depth - 1)];
+  return both(random.chance(0.6) ? 'and' : 'or', node(random, depth - 1), node(random, depth - 1));
+}
+
+function both(kind: 'and' | 'or', left: ModelFilter, right: ModelFilter): ModelFilter {
   return {
     filter: { kind, left: left.filter, right: right.filter },
     text: `(${left.text} ${kind} ${right.text})`,

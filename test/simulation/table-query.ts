@@ -14,7 +14,7 @@ import { type ModelFilter, someFilter } from './table-filter.ts';
 import { compareKeys, type ModelEntity, type ModelTable, type TableModel, told } from './table-model.ts';
 import { someScope } from './table-values.ts';
 
-const PAGE_LIMITS = [1, 2, 3, 7, 64, 65, 1_000];
+const PAGE_LIMITS = [1, 2, 7, 63, 64, 65, 1_000, 1_000];
 
 export class PagedQuery {
   readonly table: string;
@@ -62,10 +62,11 @@ export class PagedQuery {
   /** Pages that end early, by their bytes or their time, are met as often as those that do not. */
   #someLimits(): QueryLimits {
     const random = this.#random;
+    const end = random.pick(['count', 'bytes', 'time', 'time']);
     let nowMs = 0;
     return {
-      pageBytesMax: random.pick([QUERY_LIMITS.pageBytesMax, QUERY_LIMITS.pageBytesMax, 1, 300]),
-      scanMsMax: random.pick([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1, 2]),
+      pageBytesMax: end === 'bytes' ? random.pick([1, 300, 2_000]) : QUERY_LIMITS.pageBytesMax,
+      scanMsMax: end === 'time' ? 1 + random.below(2) : Number.POSITIVE_INFINITY,
       monotonicMs: () => nowMs++,
     };
   }

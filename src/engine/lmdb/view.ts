@@ -34,13 +34,18 @@ export class View implements Tip {
     return keys.map((key) => this.#find(key));
   }
 
-  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+  async range(
+    range: KeyRange,
+    { limit, reverse = false, bytesMax = Number.POSITIVE_INFINITY }: RangeOptions,
+  ): Promise<Entry[]> {
     this.#refuseClosed();
     const found: Entry[] = [];
     if (limit <= 0) return found;
+    let valueBytes = 0;
     for (const entry of this.entries(range, reverse)) {
       found.push(entry);
-      if (found.length >= limit) break;
+      valueBytes += entry.value.length;
+      if (found.length >= limit || valueBytes >= bytesMax) break;
     }
     return found;
   }

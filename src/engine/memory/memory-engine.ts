@@ -92,13 +92,18 @@ class View implements Tip {
     return keys.map((key) => this.#records.get(key) ?? null);
   }
 
-  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+  async range(
+    range: KeyRange,
+    { limit, reverse = false, bytesMax = Number.POSITIVE_INFINITY }: RangeOptions,
+  ): Promise<Entry[]> {
     this.#refuseClosed();
     const found: Entry[] = [];
     if (limit <= 0) return found;
+    let valueBytes = 0;
     for (const entry of entriesOf(this.#records, range, reverse)) {
       found.push(entry);
-      if (found.length >= limit) break;
+      valueBytes += entry.value.length;
+      if (found.length >= limit || valueBytes >= bytesMax) break;
     }
     return found;
   }

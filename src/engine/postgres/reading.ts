@@ -8,7 +8,7 @@ import { type Connection, describeFailure, type Row } from '../../postgres/datab
 import { EngineUnavailable, type Entry, type Key, type KeyRange, type RangeOptions } from '../engine.ts';
 import { keyOf, nameOf, type Stretch, stretchesOf, TABLES, type Table, tableOf } from './keys.ts';
 import type { Recent } from './recent.ts';
-import { BEGIN_READING, COMMIT, selectKeys, selectLastGroup, selectRange } from './statements.ts';
+import { BEGIN_READING, COMMIT, type StretchOptions, selectKeys, selectLastGroup, selectRange } from './statements.ts';
 
 export interface ReadingSource {
   /** A connection for this reading alone. */
@@ -62,13 +62,14 @@ export class Reading {
     return Promise.all(answers);
   }
 
-  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+  async range(range: KeyRange, { limit, reverse = false, bytesMax }: RangeOptions): Promise<Entry[]> {
     const found: Entry[] = [];
     if (limit <= 0) return found;
     const stretches = stretchesOf(range);
     for (const stretch of reverse ? stretches.toReversed() : stretches) {
-      found.push(...(await this.#readStretch(stretch, limit - found.length, reverse)));
-      if (found.length >= limit) break;
+      const left = { limit: limit - found.length, reverse, bytesMax: bytesMax ?? null };
+      found.push(...(await this.#readStretch(stretch, left)));
+      if (found.length >= limit || (bytesMax !== undefined && bytesOf(found) >= bytesMax)) break;
     }
     return found;
   }
@@ -128,12 +129,12 @@ export class Reading {
     asked.resolve(entry);
   }
 
-  async #readStretch(stretch: Stretch, limit: number, reverse: boolean): Promise<Entry[]> {
+  async #readStretch(stretch: Stretch, options: Omit<StretchOptions, 'byTail'>): Promise<Entry[]> {
     const connection = await this.#begun();
     try {
-      let rows = await connection.query(selectRange(stretch, { limit, reverse, byTail: false }));
+      let rows = await connection.query(selectRange(stretch, { ...options, byTail: false }));
       if (rows.some(([, tail]) => (tail as Buffer).length > 0)) {
-        rows = await connection.query(selectRange(stretch, { limit, reverse, byTail: true }));
+        rows = await connection.query(selectRange(stretch, { ...options, byTail: true }));
       }
       const entries = rows.map(entryOf);
       for (const entry of entries) this.#source.recent.noteRead(entry.key, entry, this.#moment);
@@ -194,6 +195,8 @@ export class Reading {
     );
   }
 }
+
+const bytesOf = (entries: readonly Entry[]): number => entries.reduce((sum, { value }) => sum + value.length, 0);
 
 function askedFor(key: Key): Asked {
   let resolve!: Asked['resolve'];

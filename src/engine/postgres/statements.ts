@@ -55,18 +55,31 @@ const WITHIN = `head >= $1 AND head <= $2 AND (head > $1 OR tail >= $3) AND (hea
  * Rows: head, tail, version, value. Within one head the order is right only where no tail is among them (the index
  * has their digests); `byTail` asks for the right order whatever it costs.
  */
-export function selectRange(
-  stretch: Stretch,
-  { limit, reverse, byTail }: { limit: number; reverse: boolean; byTail: boolean },
-): Statement {
+export function selectRange(stretch: Stretch, { limit, reverse, bytesMax, byTail }: StretchOptions): Statement {
   const [from, to] = [columnsOf(stretch.from), columnsOf(stretch.to)];
   const direction = reverse ? 'DESC' : 'ASC';
+  const order = `ORDER BY head ${direction}, ${byTail ? 'tail' : 'digest'} ${direction}`;
+  const rows = `FROM ${stretch.table} WHERE ${WITHIN} ${order} LIMIT $5`;
+  const values = [bytes(from.head), bytes(to.head), bytes(from.tail), bytes(to.tail), bigint(limitOf(limit))];
+  const name = `range ${stretch.table} ${direction} ${byTail}`;
+  if (bytesMax === null) return { name, text: `SELECT head, tail, version, value ${rows}`, values };
+  // Lengths are known without reading the values, which are stored aside where they are large.
   return {
-    name: `range ${stretch.table} ${direction} ${byTail}`,
-    text: `SELECT head, tail, version, value FROM ${stretch.table} WHERE ${WITHIN}
-           ORDER BY head ${direction}, ${byTail ? 'tail' : 'digest'} ${direction} LIMIT $5`,
-    values: [bytes(from.head), bytes(to.head), bytes(from.tail), bytes(to.tail), bigint(limitOf(limit))],
+    name: `${name} bytes`,
+    text: `SELECT head, tail, version, value FROM
+             (SELECT *, sum(length(value)) OVER (${order} ROWS UNBOUNDED PRECEDING) AS so_far
+              FROM (SELECT head, digest, tail, version, value ${rows}) first_rows) summed
+           WHERE so_far - length(value) < $6 ${order}`,
+    values: [...values, bigint(bytesMax)],
   };
+}
+
+export interface StretchOptions {
+  readonly limit: number;
+  readonly reverse: boolean;
+  /** Null: values of any size. */
+  readonly bytesMax: number | null;
+  readonly byTail: boolean;
 }
 
 const limitOf = (limit: number): number => Math.min(limit, Number.MAX_SAFE_INTEGER);

@@ -56,10 +56,11 @@ export class View implements Tip {
     );
   }
 
-  async range(range: KeyRange, { limit, reverse = false }: RangeOptions): Promise<Entry[]> {
+  async range(range: KeyRange, options: RangeOptions): Promise<Entry[]> {
     const { reading, changes } = this.#open();
+    const { limit, reverse = false } = options;
     if (limit <= 0 || compareBytes(range.from, range.to) >= 0) return [];
-    if (changes.size === 0) return reading.range(range, { limit, reverse });
+    if (changes.size === 0) return reading.range(range, options);
     const lastGroup = await reading.lastGroup();
     const over: Overlay[] = [];
     for (const { key, value } of changes.items({ ...range, reverse })) {

@@ -11,6 +11,7 @@ import type { Filter } from '../../rules/entity-filter.ts';
 import { keyBoxes } from '../../rules/entity-key-ranges.ts';
 import type { EntityScope } from '../../rules/entity-scope.ts';
 import { snapshotReader } from '../blob/load.ts';
+import { nextStart } from '../records/scan.ts';
 import { entitiesRange, entityKey, parseEntityKey, partitionEnd, type TableAddress } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';
@@ -50,10 +51,8 @@ export const QUERY_LIMITS: QueryLimits = {
   monotonicMs: () => performance.now(),
 };
 
-/** Steps begin small, since one entity may have a megabyte, and grow while entities turn out to be small. */
-const STEP_RECORDS_FIRST = 32;
+/** Between two steps everybody else has a turn, so they are short; an entity may have a megabyte. */
 const STEP_RECORDS_MAX = 512;
-const STEP_GROWTH = 4;
 const STEP_BYTES_MAX = 1024 * 1024;
 
 export async function queryEntities(
@@ -105,29 +104,21 @@ async function* walk(
   ranges: readonly KeyRange[],
   { filter, limit }: QueryEntitiesRequest,
 ): AsyncGenerator<readonly Entry[]> {
-  let stepRecords = STEP_RECORDS_FIRST;
+  // One more than the page tells whether there is another.
+  const options = {
+    limit: filter === null ? Math.min(STEP_RECORDS_MAX, limit + 1) : STEP_RECORDS_MAX,
+    bytesMax: STEP_BYTES_MAX,
+  };
   let isFirst = true;
   for (const range of ranges) {
     for (let from: Key | null = range.from; from !== null; ) {
       if (!isFirst) await nextTurn();
       isFirst = false;
-      // One more than the page tells whether there is another.
-      const wanted: number = filter === null ? Math.min(stepRecords, limit + 1) : stepRecords;
-      const entries: Entry[] = await snapshot.range({ from, to: range.to }, { limit: wanted });
+      const entries: Entry[] = await snapshot.range({ from, to: range.to }, options);
       if (entries.length > 0) yield entries;
-      const last = entries.at(-1);
-      from = last === undefined || entries.length < wanted ? null : successor(last.key);
-      stepRecords = nextStep(stepRecords, entries);
+      from = nextStart(entries, options);
     }
   }
-}
-
-/** As many as fit into a step, if they are like the last ones. */
-function nextStep(stepRecords: number, entries: readonly Entry[]): number {
-  let stepBytes = 0;
-  for (const { value } of entries) stepBytes += value.length;
-  const fitting = Math.ceil((STEP_BYTES_MAX * entries.length) / Math.max(stepBytes, 1));
-  return entries.length === 0 ? stepRecords : Math.min(fitting, stepRecords * STEP_GROWTH, STEP_RECORDS_MAX);
 }
 
 /** What is to be looked at, in order: what the filter leaves of the table, of that what the caller may see, from `from` on. */
