@@ -22,3 +22,7 @@ export function successor(key: Uint8Array): Uint8Array {
 }
 
 export const compareBytes = (a: Uint8Array, b: Uint8Array): number => Buffer.compare(a, b);
+
+/** The same bytes with a Buffer's methods; not copied. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -49,6 +49,12 @@ pages = [[t.name for t in page] for page in service.list_tables(results_per_page
 assert pages == [['Snakes', 'SnakesA', 'SnakesB'], ['SnakesC']], pages
 found = service.query_tables('TableName eq @name', parameters={'name': 'SnakesB'})
 assert [t.name for t in found] == ['SnakesB']
+for name in ('no-table', 'no', 'n' * 64):
+    try:
+        service.create_table(name)
+        raise AssertionError('should have been refused')
+    except ValueError:
+        pass
 
 # Every type, both ways.
 when = datetime(2024, 5, 1, 12, 34, 56, 789012, tzinfo=timezone.utc)

@@ -25,7 +25,7 @@ import {
   textOf,
   told,
 } from './table-model.ts';
-import { manyProperties, PARTITIONS, ROWS, someKey, someProperties } from './table-values.ts';
+import { largeText, manyProperties, PARTITIONS, ROWS, someKey, someProperties } from './table-values.ts';
 
 const BATCH_COUNT_MAX = 100;
 
@@ -102,18 +102,37 @@ export function changeAction(known: Known, table: string): Action {
 
 export function batchAction(known: Known, table: string): Action {
   const { random } = known;
-  const count = random.chance(0.2) ? BATCH_COUNT_MAX : 1 + random.below(6);
-  // So many stand in one partition only, or else everything would take long.
-  const partitionKey = count === BATCH_COUNT_MAX ? 'ab' : random.pick(PARTITIONS);
-  const rows = count <= ROWS.length ? shuffled(random, ROWS).slice(0, count) : numberedRows(count);
+  const dice = random.next();
+  if (dice < 0.1) return wideBatch(known, { table, partitionKey: 'ab', count: BATCH_COUNT_MAX, isLarge: false });
+  // More bytes than a scan looks at in one step.
+  if (dice < 0.2) return wideBatch(known, { table, partitionKey: 'ac', count: 40, isLarge: true });
+  const partitionKey = random.pick(PARTITIONS);
+  const rows = shuffled(random, ROWS).slice(0, 1 + random.below(6));
   const changes = rows.map((rowKey) => someChange(known, table, { partitionKey, rowKey }));
-  // Most of them can be made: a batch of many changes at random never could.
-  const usual = random.chance(0.7) ? changes.map(withoutDemands) : changes;
-  const requests = usual.map((change) => requested(random, change));
+  // Most of them can be made: a batch of several changes at random seldom could.
+  return changesAction(known, table, random.chance(0.7) ? changes.map(withoutDemands) : changes);
+}
+
+/** Of many entities, in a partition of their own. */
+function wideBatch(
+  known: Known,
+  { table, partitionKey, count, isLarge }: { table: string; partitionKey: string; count: number; isLarge: boolean },
+): Action {
+  const { random } = known;
+  const changes = numberedRows(count).map((rowKey) => {
+    const change = withoutDemands(someChange(known, table, { partitionKey, rowKey }));
+    return isLarge ? { ...change, properties: new Map([['text', largeText(random)]]) } : change;
+  });
+  return changesAction(known, table, changes);
+}
+
+function changesAction({ random }: Known, table: string, changes: readonly ModelChange[]): Action {
+  const requests = changes.map((change) => requested(random, change));
+  const unseen = changes.length > 6 ? ` and ${changes.length - 6} more` : '';
   return action(
-    `${usual.slice(0, 6).map(describe).join(', ')}${count > 6 ? ` and ${count - 6} more` : ''} in ${table}`,
+    `${changes.slice(0, 6).map(describe).join(', ')}${unseen} in ${table}`,
     (storage) => changeEntities(storage, nameOf(table), requests),
-    (model, seen) => judgeChanges(model, { table, changes: usual }, seen),
+    (model, seen) => judgeChanges(model, { table, changes }, seen),
     ticksGiven,
   );
 }

@@ -2,6 +2,7 @@
  * What tables should hold, as nothing but maps, never changed in place: a write gives another model, so that several
  * orders of the same writes can be tried out.
  */
+import { createHash } from 'node:crypto';
 import type { AccessPolicy } from '../../src/rules/acl.ts';
 import type { EdmValue, EntityKey } from '../../src/rules/edm.ts';
 
@@ -31,6 +32,8 @@ export interface ModelChange {
 
 /** Without PartitionKey, RowKey and Timestamp. */
 export const OWN_PROPERTIES_MAX = 252;
+
+const SHOWN_CHARACTERS_MAX = 100;
 
 export const textOf = ({ partitionKey, rowKey }: EntityKey): string => `${partitionKey}\0${rowKey}`;
 
@@ -124,5 +127,6 @@ function tellAnew({ partitionKey, rowKey, ticks, properties }: ModelEntity): str
 
 export function toldValue({ type, value }: EdmValue): string {
   const text = value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value);
-  return `${type.slice('Edm.'.length)}${JSON.stringify(text)}`;
+  const shown = text.length > SHOWN_CHARACTERS_MAX ? createHash('sha256').update(text).digest('hex') : text;
+  return `${type.slice('Edm.'.length)}${JSON.stringify(shown)}`;
 }

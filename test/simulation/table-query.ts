@@ -44,7 +44,7 @@ export class PagedQuery {
     const limits = this.#someLimits();
     this.isUnderWay = true;
     return action(
-      `${request.limit} of ${this.table} from ${shown(this.#from)} by ${this.#asked?.text} in ${shown(request.scope)}`,
+      `${request.limit} of ${this.table} from ${shown(this.#from)} by ${this.#asked?.text ?? 'no filter'} in ${shown(request.scope)}`,
       async (storage) => {
         try {
           const page = await queryEntities(storage, request, limits);

@@ -23,6 +23,7 @@ export const TYPE_OF: ReadonlyMap<string, EdmType> = new Map([
 
 const YEAR_2024_TICKS = 638_396_640_000_000_000n;
 const MANY_COUNT = 130;
+const LARGE_CHARACTERS = 30_000;
 
 export function someValue(random: Random, type: EdmType): EdmValue {
   switch (type) {
@@ -54,6 +55,11 @@ export function someProperties(random: Random): Map<string, EdmValue> {
   }
   return properties;
 }
+
+export const largeText = (random: Random): EdmValue => ({
+  type: 'Edm.String',
+  value: random.pick(['a', 'b']).repeat(LARGE_CHARACTERS),
+});
 
 /** So many that an entity has no room for two such sets. */
 export function manyProperties(random: Random): Map<string, EdmValue> {

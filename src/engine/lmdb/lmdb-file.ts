@@ -60,6 +60,7 @@ export class LmdbFile {
       pageSize: PAGE_BYTES,
       keyEncoding: 'binary',
       encoding: 'binary',
+      encoder: { encode: (value: Buffer) => value, decode: copyOf },
       useVersions: true,
       // By default readers see a commit before it is durable, and its root may reach the disk ahead of its pages.
       overlappingSync: false,
@@ -214,6 +215,18 @@ export class DurableView {
   #refuseEnded(): void {
     if (this.#ended) throw new EngineUnavailable('the engine is closed');
   }
+}
+
+/**
+ * The package reads into one buffer again and again. Its own copies have memory of their own each, which takes longer to get
+ * than all else that a read does; these share a pool, unless they are large.
+ */
+function copyOf(reused: Buffer, size: unknown): Buffer {
+  const lengthBytes = typeof size === 'number' ? size : reused.length;
+  const copy = Buffer.allocUnsafe(lengthBytes);
+  // The buffer's length is what was read last; its memory is longer.
+  copy.set(new Uint8Array(reused.buffer, reused.byteOffset, lengthBytes));
+  return copy;
 }
 
 const UNREADABLE = 'the store could not be read';

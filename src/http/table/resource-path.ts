@@ -4,10 +4,10 @@
  */
 import { refuseKey } from '../../rules/entity.ts';
 import type { ErrorCode } from '../../rules/error-code.ts';
-import { refuseTableName } from '../../rules/names.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { decodePercent } from '../request-target.ts';
 import type { TableResource } from './operation.ts';
+import { parseTableName } from './table-name.ts';
 
 const CALL = /^([^(]+)\((.*)\)$/s;
 const NAMED = /^\s*'((?:[^']|'')*)'\s*$/s;
@@ -22,15 +22,15 @@ export function parseResourcePath(path: string): TableResource {
   const name = called ?? text;
   const isList = name.toLowerCase() === 'tables';
   if (called === undefined || argument.trim() === '') {
-    return isList ? { kind: 'tables' } : { kind: 'entities', table: named(name) };
+    return isList ? { kind: 'tables' } : { kind: 'entities', table: parseTableName(name) };
   }
-  return isList ? parseTable(argument) : parseEntity(named(name), argument);
+  return isList ? parseTable(argument) : parseEntity(parseTableName(name), argument);
 }
 
 function parseTable(argument: string): TableResource {
   const quoted = NAMED.exec(argument)?.[1];
   if (quoted === undefined) throw invalidPath();
-  return { kind: 'table', table: named(unquote(quoted)) };
+  return { kind: 'table', table: parseTableName(unquote(quoted)) };
 }
 
 function parseEntity(table: string, argument: string): TableResource {
@@ -43,12 +43,6 @@ function parseEntity(table: string, argument: string): TableResource {
 }
 
 const unquote = (text: string): string => text.replaceAll("''", "'");
-
-/** Names are judged here, so that no operation ever sees an impossible one. */
-function named(name: string): string {
-  refuse(refuseTableName(name));
-  return name;
-}
 
 function refuse(code: ErrorCode | null): void {
   if (code !== null) throw new StorageError(code);

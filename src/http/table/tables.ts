@@ -1,6 +1,5 @@
 /** Create, Query and Delete Table. */
 import { tableNeeds } from '../../auth/needs.ts';
-import { refuseTableName } from '../../rules/names.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { createTable as create } from '../../service/table/create-table.ts';
 import { deleteTable as remove } from '../../service/table/delete-table.ts';
@@ -21,6 +20,7 @@ import {
 import { type Operation, tableNameOf } from './operation.ts';
 import { parsePrefer, preferenceHeaders } from './prefer.ts';
 import { parseFilterOption, parseTop, refuseOtherOptions } from './query-options.ts';
+import { parseTableName } from './table-name.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 
@@ -31,7 +31,7 @@ export const createTable: Operation = {
     refuseContentType(exchange);
     const level = parseMetadataLevel(exchange);
     const preference = parsePrefer(exchange);
-    const table = parseTableName(await readWhole(exchange, { maxBytes: BODY_BYTES_MAX }));
+    const table = readTableName(await readWhole(exchange, { maxBytes: BODY_BYTES_MAX }));
     await create(storage, { account: exchange.target.account, table });
     const location = `${serviceUrl(exchange)}/${tablePath(table)}`;
     const headers = ['Location', location, ...preferenceHeaders(preference)];
@@ -93,12 +93,10 @@ export const deleteTable: Operation = {
   },
 };
 
-function parseTableName(body: Uint8Array): string {
+function readTableName(body: Uint8Array): string {
   const name = tableNameIn(body);
   if (name === null) throw new StorageError('InvalidInput', { message: 'The body is to be {"TableName":"name"}.' });
-  const refusal = refuseTableName(name);
-  if (refusal !== null) throw new StorageError(refusal);
-  return name;
+  return parseTableName(name);
 }
 
 function tableNameIn(body: Uint8Array): string | null {

@@ -4,6 +4,7 @@
  * little-endian, texts UTF-8; texts and binaries have their length before them (u32). Made to be walked without building
  * anything: a filter or an answer looks at the properties that it wants and steps over all others.
  */
+import { asBuffer } from '../../base/bytes.ts';
 import type { EdmValue, Properties } from '../../rules/edm.ts';
 import { UnreadableRecord } from './codec.ts';
 
@@ -88,7 +89,7 @@ export class EntityCursor {
   /** Before the first property of another entity. */
   reset(value: Uint8Array): Buffer {
     refuseUnreadable(value);
-    this.bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    this.bytes = asBuffer(value);
     this.left = this.bytes.readUInt16LE(COUNT_AT);
     this.valueEnd = PROPERTIES_AT;
     return this.bytes;

@@ -8,7 +8,7 @@
  * another order only for characters beyond U+FFFF, whose halves are therefore written one by one, three bytes each
  * (CESU-8). No key holds a NUL (rules/entity.ts), so 00 ends a partition key and sorts before any longer one.
  */
-import { prefixEnd } from '../../base/bytes.ts';
+import { asBuffer, prefixEnd } from '../../base/bytes.ts';
 import { ID_BYTES, type Id } from '../../base/ids.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
 import type { EntityKey } from '../../rules/edm.ts';
@@ -59,24 +59,22 @@ export function partitionEnd(address: TableAddress, partitionKey: string): Key {
 
 /** Of a table or an entity. */
 export const accountOf = (key: Key): string => {
-  const bytes = view(key);
+  const bytes = asBuffer(key);
   return bytes.toString('latin1', 1, bytes.indexOf(0));
 };
 
 export const entityTableIdOf = (key: Key): Id => {
-  const bytes = view(key);
+  const bytes = asBuffer(key);
   const start = bytes.indexOf(0) + 1;
   return bytes.toString('hex', start, start + ID_BYTES);
 };
 
 export function parseEntityKey(key: Key): EntityKey {
-  const bytes = view(key);
+  const bytes = asBuffer(key);
   const start = bytes.indexOf(0) + 1 + ID_BYTES;
   const end = bytes.indexOf(0, start);
   return { partitionKey: readKey(bytes, start, end), rowKey: readKey(bytes, end + 1, bytes.length) };
 }
-
-const view = (key: Key): Buffer => Buffer.from(key.buffer, key.byteOffset, key.byteLength);
 
 const SURROGATES = /[\ud800-\udfff]/;
 const SURROGATE_LEAD_BYTE = 0xed;

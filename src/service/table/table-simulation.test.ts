@@ -37,14 +37,14 @@ const firstSeed = new Random().seed;
 
 for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, firstSeed] : [firstSeed]) {
   test(`tables in memory are what the model says, seed ${seed}`, async () => {
-    await simulateTables({ seed, steps: 150, place: inMemory(), nodeCount: 1 });
+    await simulateTables({ seed, steps: 100, place: inMemory(), nodeCount: 1 });
   });
 }
 
 test(`tables that three nodes share are what the model says, seed ${firstSeed}`, async () => {
-  await simulateTables({ seed: firstSeed, steps: 150, place: inMemory(), nodeCount: 3 });
+  await simulateTables({ seed: firstSeed, steps: 100, place: inMemory(), nodeCount: 3 });
 });
 
 test(`tables on disk are what the model says, seed ${firstSeed}`, async (t) => {
-  await simulateTables({ seed: firstSeed, steps: 60, place: await onDisk(t), nodeCount: 1 });
+  await simulateTables({ seed: firstSeed, steps: 40, place: await onDisk(t), nodeCount: 1 });
 });
