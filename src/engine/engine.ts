@@ -3,6 +3,7 @@
  * were handed over, to an engine or by one, are not changed afterwards by anybody.
  * Adapters know keys and nothing of Azure. What every adapter promises is written here and tested in contract.ts.
  */
+import { successor } from '../base/bytes.ts';
 
 export type Key = Uint8Array;
 
@@ -50,7 +51,34 @@ export interface Snapshot {
   /** The entries of these keys, in the order asked; null where there is none. One round trip. */
   get(keys: readonly Key[]): Promise<(Entry | null)[]>;
   range(range: KeyRange, options: RangeOptions): Promise<Entry[]>;
+  /**
+   * Shows the entries of a range one after the other and keeps none: for those who look at many and want few. Resolves
+   * to the key at which to go on; null: it was all of the range.
+   */
+  scan(range: KeyRange, options: ScanOptions, visit: Visit): Promise<Key | null>;
   close(): void;
+}
+
+/** At most so many entries are shown, and none behind the one that brings their values to so many bytes. */
+export type ScanOptions = Required<Omit<RangeOptions, 'reverse'>>;
+
+/**
+ * False: the scan ends before this entry. The bytes are the engine's own and last as long as the call, which asks nothing
+ * of any engine.
+ */
+export type Visit = (key: Key, value: Uint8Array) => boolean;
+
+/** Where to go on behind what was read of a range; null: it was all. */
+export function nextStart(entries: readonly Entry[], { limit, bytesMax }: ScanOptions): Key | null {
+  const last = entries.at(-1);
+  if (last === undefined || (entries.length < limit && valueBytesOf(entries) < bytesMax)) return null;
+  return successor(last.key);
+}
+
+export function valueBytesOf(entries: readonly Entry[]): number {
+  let valueBytes = 0;
+  for (const { value } of entries) valueBytes += value.length;
+  return valueBytes;
 }
 
 /**

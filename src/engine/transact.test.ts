@@ -154,6 +154,7 @@ test('every view is closed, whether the body commits, conflicts, only reads or t
       return {
         get: (keys) => tip.get(keys),
         range: (range, options) => tip.range(range, options),
+        scan: (...args) => tip.scan(...args),
         settled: () => tip.settled(),
         close: () => {
           open--;

@@ -77,6 +77,13 @@ export class CountedEngine implements Engine {
         this.#cost.rangesAsked++;
         return this.#read(await view.range(range, options));
       },
+      scan: (range, options, visit) => {
+        this.#cost.rangesAsked++;
+        return view.scan(range, options, (key, value) => {
+          this.#read([{ key, version: 0, value }]);
+          return visit(key, value);
+        });
+      },
       close: () => view.close(),
     };
   }

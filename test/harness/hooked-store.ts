@@ -37,6 +37,12 @@ const hookSnapshot = <S extends Snapshot>(inner: S, hooks: Hooks): S => ({
     await hooks.call({ what: 'ranged', from: args[0].from });
     return entries;
   },
+  async scan(...args: Parameters<Snapshot['scan']>) {
+    await hooks.call({ what: 'range', from: args[0].from });
+    const next = await inner.scan(...args);
+    await hooks.call({ what: 'ranged', from: args[0].from });
+    return next;
+  },
   close: () => inner.close(),
   ...('settled' in inner ? { settled: () => (inner as unknown as { settled(): Promise<boolean> }).settled() } : {}),
 });

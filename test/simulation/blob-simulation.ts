@@ -306,6 +306,7 @@ function atOneMoment(engine: Engine): Engine {
   const view = {
     get: (...args: Parameters<typeof snapshot.get>) => snapshot.get(...args),
     range: (...args: Parameters<typeof snapshot.range>) => snapshot.range(...args),
+    scan: (...args: Parameters<typeof snapshot.scan>) => snapshot.scan(...args),
     close: () => {},
   };
   return { snapshot: () => view, tip: refuse, commit: refuse, claim: refuse, close: async () => snapshot.close() };

@@ -14,7 +14,9 @@ import {
   KEY_BYTES_MAX,
   type Key,
   type KeyRange,
+  type ScanOptions,
   type Version,
+  type Visit,
   VOLATILE_PREFIX,
 } from '../engine.ts';
 
@@ -43,13 +45,16 @@ export interface LmdbFileOptions {
 
 export class LmdbFile {
   readonly #store: Store;
+  readonly #values: Values;
   readonly #views = new Set<DurableView>();
 
-  private constructor(store: Store) {
+  private constructor(store: Store, values: Values) {
     this.#store = store;
+    this.#values = values;
   }
 
   static async open({ path, mapSizeBytes = MAP_BYTES }: LmdbFileOptions): Promise<LmdbFile> {
+    const values = new Values();
     const options: RootDatabaseOptionsWithPath & { txnStartThreshold: number } = {
       path,
       // Or else a folder with a dot in its name would be taken for a file.
@@ -60,7 +65,10 @@ export class LmdbFile {
       pageSize: PAGE_BYTES,
       keyEncoding: 'binary',
       encoding: 'binary',
-      encoder: { encode: (value: Buffer) => value, decode: copyOf },
+      encoder: {
+        encode: (value: Buffer) => value,
+        decode: (reused: Buffer, size: unknown) => values.read(reused, size),
+      },
       useVersions: true,
       // By default readers see a commit before it is durable, and its root may reach the disk ahead of its pages.
       overlappingSync: false,
@@ -72,7 +80,7 @@ export class LmdbFile {
       await makeFolderDurably(path);
       const store: Store = open<Buffer, Key>(options);
       store.readerCheck();
-      const file = new LmdbFile(store);
+      const file = new LmdbFile(store, values);
       await file.#readFormat();
       await syncFolder(path);
       return file;
@@ -91,7 +99,7 @@ export class LmdbFile {
   view(): DurableView {
     try {
       this.#store.resetReadTxn();
-      const view = new DurableView(this.#store, () => this.#views.delete(view));
+      const view = new DurableView(this.#store, this.#values, () => this.#views.delete(view));
       this.#views.add(view);
       return view;
     } catch (error) {
@@ -148,13 +156,15 @@ export class LmdbFile {
 /** One consistent state of the file, shared by any number of holders; it ends when the last one releases it. */
 export class DurableView {
   readonly #store: Store;
+  readonly #values: Values;
   readonly #onEnd: () => void;
   readonly #options: { readonly transaction: Transaction };
   #holders = 1;
   #ended = false;
 
-  constructor(store: Store, onEnd: () => void) {
+  constructor(store: Store, values: Values, onEnd: () => void) {
     this.#store = store;
+    this.#values = values;
     this.#onEnd = onEnd;
     this.#options = { transaction: store.useReadTransaction() };
   }
@@ -212,21 +222,47 @@ export class DurableView {
     }
   }
 
+  /** As the port has it, of keys that are not volatile. */
+  scan({ from, to }: KeyRange, { limit, bytesMax }: ScanOptions, visit: Visit): Key | null {
+    this.#refuseEnded();
+    let [seenCount, seenBytes] = [0, 0];
+    this.#values.arePassing = true;
+    try {
+      for (const { key, value } of this.#store.getRange({ start: from, end: to, ...this.#options })) {
+        if (seenCount === limit || seenBytes >= bytesMax || !visit(key, value)) return key;
+        seenCount++;
+        seenBytes += value.length;
+      }
+      return null;
+    } catch (error) {
+      throw unavailable(UNREADABLE, error);
+    } finally {
+      this.#values.arePassing = false;
+    }
+  }
+
   #refuseEnded(): void {
     if (this.#ended) throw new EngineUnavailable('the engine is closed');
   }
 }
 
 /**
- * The package reads into one buffer again and again. Its own copies have memory of their own each, which takes longer to get
- * than all else that a read does; these share a pool, unless they are large.
+ * The package reads into one buffer again and again, of which its reader makes a copy. The package's own copies have memory
+ * of their own each, which takes longer to get than all else that a read does; these share a pool, unless they are large.
  */
-function copyOf(reused: Buffer, size: unknown): Buffer {
-  const lengthBytes = typeof size === 'number' ? size : reused.length;
-  const copy = Buffer.allocUnsafe(lengthBytes);
-  // The buffer's length is what was read last; its memory is longer.
-  copy.set(new Uint8Array(reused.buffer, reused.byteOffset, lengthBytes));
-  return copy;
+class Values {
+  /** Whoever reads looks at each value only until the next: no copies. */
+  arePassing = false;
+
+  read(reused: Buffer, size: unknown): Buffer {
+    const lengthBytes = typeof size === 'number' ? size : reused.length;
+    // The buffer's length is what was read last; its memory is longer.
+    const value = Buffer.from(reused.buffer, reused.byteOffset, lengthBytes);
+    if (this.arePassing) return value;
+    const copy = Buffer.allocUnsafe(lengthBytes);
+    copy.set(value);
+    return copy;
+  }
 }
 
 const UNREADABLE = 'the store could not be read';

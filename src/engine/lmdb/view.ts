@@ -4,7 +4,17 @@
  */
 import { compareBytes } from '../../base/bytes.ts';
 import type { Item, OrderedMap } from '../../base/ordered-map.ts';
-import { type Entry, isVolatile, type Key, type KeyRange, type RangeOptions, type Tip } from '../engine.ts';
+import {
+  type Entry,
+  isVolatile,
+  type Key,
+  type KeyRange,
+  type RangeOptions,
+  type ScanOptions,
+  type Tip,
+  type Visit,
+} from '../engine.ts';
+import { scanByRange } from '../scan-by-range.ts';
 import { stretchesOf } from '../stretches.ts';
 import type { Changes, Group } from './group.ts';
 import type { DurableView } from './lmdb-file.ts';
@@ -48,6 +58,14 @@ export class View implements Tip {
       if (found.length >= limit || valueBytes >= bytesMax) break;
     }
     return found;
+  }
+
+  async scan(range: KeyRange, options: ScanOptions, visit: Visit): Promise<Key | null> {
+    this.#refuseClosed();
+    const [stretch, ...others] = stretchesOf(range);
+    const isPlain = this.#layers.length === 0 && others.length === 0 && stretch?.isVolatile === false;
+    if (!isPlain || options.limit <= 0) return scanByRange(this, range, { options, visit });
+    return this.#durable.scan(stretch, options, visit);
   }
 
   async settled(): Promise<boolean> {

@@ -16,10 +16,13 @@ import {
   type KeyRange,
   type Outcome,
   type RangeOptions,
+  type ScanOptions,
   type Snapshot,
   type Tip,
+  type Visit,
 } from '../engine.ts';
 import { refuseMalformed } from '../malformed.ts';
+import { scanByRange } from '../scan-by-range.ts';
 
 export const openMemoryEngine = (): Engine => new MemoryEngine();
 
@@ -106,6 +109,10 @@ class View implements Tip {
       if (found.length >= limit || valueBytes >= bytesMax) break;
     }
     return found;
+  }
+
+  scan(range: KeyRange, options: ScanOptions, visit: Visit): Promise<Key | null> {
+    return scanByRange(this, range, { options, visit });
   }
 
   async settled(): Promise<boolean> {

@@ -5,7 +5,7 @@
  */
 
 import { type Connection, describeFailure, type Row } from '../../postgres/database.ts';
-import { EngineUnavailable, type Entry, type Key, type KeyRange, type RangeOptions } from '../engine.ts';
+import { EngineUnavailable, type Entry, type Key, type KeyRange, type RangeOptions, valueBytesOf } from '../engine.ts';
 import { keyOf, nameOf, type Stretch, stretchesOf, TABLES, type Table, tableOf } from './keys.ts';
 import type { Recent } from './recent.ts';
 import { BEGIN_READING, COMMIT, type StretchOptions, selectKeys, selectLastGroup, selectRange } from './statements.ts';
@@ -69,7 +69,7 @@ export class Reading {
     for (const stretch of reverse ? stretches.toReversed() : stretches) {
       const left = { limit: limit - found.length, reverse, bytesMax: bytesMax ?? null };
       found.push(...(await this.#readStretch(stretch, left)));
-      if (found.length >= limit || (bytesMax !== undefined && bytesOf(found) >= bytesMax)) break;
+      if (found.length >= limit || (bytesMax !== undefined && valueBytesOf(found) >= bytesMax)) break;
     }
     return found;
   }
@@ -195,8 +195,6 @@ export class Reading {
     );
   }
 }
-
-const bytesOf = (entries: readonly Entry[]): number => entries.reduce((sum, { value }) => sum + value.length, 0);
 
 function askedFor(key: Key): Asked {
   let resolve!: Asked['resolve'];

@@ -3,8 +3,9 @@
  * does not hold yet, laid over it. Which of them it holds, the state itself says (the last group of this session).
  */
 import { compareBytes } from '../../base/bytes.ts';
-import type { Entry, Key, KeyRange, RangeOptions, Tip } from '../engine.ts';
+import type { Entry, Key, KeyRange, RangeOptions, ScanOptions, Tip, Visit } from '../engine.ts';
 import { layOver, type Overlay } from '../lay-over.ts';
+import { scanByRange } from '../scan-by-range.ts';
 import { nameOf } from './keys.ts';
 import { type Change, type Changes, NO_CHANGES, type Pending } from './pending.ts';
 import type { Reading } from './reading.ts';
@@ -71,6 +72,10 @@ export class View implements Tip {
     const state = await reading.range(range, { limit: limit + over.length, reverse });
     const merged = layOver(state, over, reverse);
     return merged.slice(0, Math.min(limit, merged.length));
+  }
+
+  scan(range: KeyRange, options: ScanOptions, visit: Visit): Promise<Key | null> {
+    return scanByRange(this, range, { options, visit });
   }
 
   async settled(): Promise<boolean> {

@@ -36,11 +36,16 @@ function inBatch(requestId: string, part: string): Reply {
 const PART_HEADERS = 'Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n';
 
 function renderPart({ contentId, status, headers, body = '' }: BatchReply): string {
-  if (typeof body !== 'string') throw new TypeError('the answer to a part is text');
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   if (contentId !== null) head += `Content-ID: ${contentId}\r\n`;
   for (let index = 0; index < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
-  return `${PART_HEADERS}${head}DataServiceVersion: 3.0;\r\n\r\n${body}\r\n`;
+  return `${PART_HEADERS}${head}DataServiceVersion: 3.0;\r\n\r\n${textOf(body)}\r\n`;
+}
+
+function textOf(body: NonNullable<Reply['body']>): string {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
+  throw new TypeError('the answer to a part is no stream');
 }
 
 /** `index`: of the change that is refused; null where it is not one of them. */

@@ -6,7 +6,11 @@ import { refuseEntity, SYSTEM_PROPERTIES } from '../../rules/entity.ts';
 import { encodeEntity } from '../../service/records/entity-record.ts';
 import type { StoredEntity } from '../../service/table/load.ts';
 import { parseEntity } from './entity-json.ts';
-import { type EntityFormat, renderEntities, renderEntity } from './render-entity.ts';
+import { type EntityFormat, renderEntities as entitiesOf, renderEntity as entityOf } from './render-entity.ts';
+
+const renderEntity = (entity: StoredEntity, shape: EntityFormat): string => entityOf(entity, shape).toString();
+const renderEntities = (entities: readonly StoredEntity[], shape: EntityFormat): string =>
+  entitiesOf(entities, shape).toString();
 
 /** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
 const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };

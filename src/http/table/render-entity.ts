@@ -3,14 +3,14 @@
  * its keys and Timestamp, then its own properties as they are stored, each behind its type where that is named.
  * https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
  */
-import { formatTicks } from '../../rules/edm.ts';
-import { SYSTEM_PROPERTIES } from '../../rules/entity.ts';
-import { entityTag } from '../../rules/entity-change.ts';
+import type { EdmType } from '../../rules/edm.ts';
 import { EntityCursor } from '../../service/records/entity-record.ts';
 import type { StoredEntity } from '../../service/table/load.ts';
+import { JsonBytes } from './json-bytes.ts';
 import { entityPath } from './links.ts';
 import type { MetadataLevel } from './metadata.ts';
-import { renderValue, typeToName } from './render-value.ts';
+import { typeToName, writeValue } from './render-value.ts';
+import { TicksBytes } from './ticks-bytes.ts';
 
 export interface EntityFormat {
   readonly level: MetadataLevel;
@@ -24,51 +24,98 @@ export interface EntityFormat {
 }
 
 /** The answer to Get Entity and Insert Entity. */
-export function renderEntity(entity: StoredEntity, format: EntityFormat): string {
-  return `{${metadata(format, '/@Element')}${new EntityWriter(format).members(entity)}}`;
+export function renderEntity(entity: StoredEntity, format: EntityFormat): Buffer {
+  const out = new JsonBytes();
+  out.byte(OPENING_BRACE);
+  writeMetadata(out, format, '/@Element');
+  new EntityWriter(out, format).members(entity);
+  out.byte(CLOSING_BRACE);
+  return out.whole();
 }
 
 /** The answer to Query Entities. */
-export function renderEntities(entities: readonly StoredEntity[], format: EntityFormat): string {
-  const writer = new EntityWriter(format);
-  let text = '';
-  for (const entity of entities) text += `${text === '' ? '' : ','}{${writer.members(entity)}}`;
-  return `{${metadata(format, '')}"value":[${text}]}`;
+export function renderEntities(entities: readonly StoredEntity[], format: EntityFormat): Buffer {
+  const out = new JsonBytes(capacityFor(entities));
+  out.byte(OPENING_BRACE);
+  writeMetadata(out, format, '');
+  out.ascii('"value":[');
+  const writer = new EntityWriter(out, format);
+  for (const [index, entity] of entities.entries()) {
+    if (index > 0) out.byte(COMMA);
+    out.byte(OPENING_BRACE);
+    writer.members(entity);
+    out.byte(CLOSING_BRACE);
+  }
+  out.ascii(']}');
+  return out.whole();
 }
 
-/** With the comma behind it; empty where it is not asked for. */
-const metadata = ({ level, serviceUrl, table }: EntityFormat, element: string): string =>
-  level === 'none' ? '' : `"odata.metadata":${JSON.stringify(`${serviceUrl}/$metadata#${table}${element}`)},`;
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** What most pages fit into: keys, times and names of types beside what is stored. */
+function capacityFor(entities: readonly StoredEntity[]): number {
+  let capacityBytes = 1_024;
+  for (const { value } of entities) capacityBytes += 2 * value.length + 256;
+  return capacityBytes;
+}
+
+/** With the comma behind it; nothing where it is not asked for. */
+function writeMetadata(out: JsonBytes, { level, serviceUrl, table }: EntityFormat, element: string): void {
+  if (level === 'none') return;
+  out.text(`"odata.metadata":${JSON.stringify(`${serviceUrl}/$metadata#${table}${element}`)},`);
+}
 
 /** What is the same for a property of this name in every entity. */
 interface Column {
+  readonly name: string;
   readonly nameBytes: Uint8Array;
   /** `"Name":` */
-  readonly label: string;
-  /** `"Name@odata.type":` */
-  readonly typeLabel: string;
+  readonly label: Buffer;
+  /** `"Name@odata.type":"Edm.Int64","Name":`, by the types it was found to have. */
+  readonly typedLabels: Map<EdmType, Buffer>;
   /** Its place among the selected ones; -1: not one of them. */
   readonly slot: number;
 }
 
+const PARTITION_KEY = Buffer.from('"PartitionKey":');
+const ROW_KEY = Buffer.from('"RowKey":');
+const TIMESTAMP = Buffer.from('"Timestamp":"');
+const TYPED_TIMESTAMP = Buffer.from('"Timestamp@odata.type":"Edm.DateTime","Timestamp":"');
+const ETAG_START = Buffer.from(String.raw`"odata.etag":"W/\"datetime'`);
+const ETAG_END = Buffer.from(String.raw`'\"",`);
+
 class EntityWriter {
+  readonly #out: JsonBytes;
   readonly #format: EntityFormat;
   #cursor: EntityCursor | null = null;
+  readonly #timestamp = new TicksBytes();
+  /** Of the last property that was a time. */
+  readonly #time = new TicksBytes();
+  /** Entities that stand together mostly share it. */
+  #partitionKey = { text: '', json: Buffer.from('""') };
   /** By the place of a property in its entity: most entities of a table have the same ones in the same places. */
   readonly #columns: Column[] = [];
   readonly #slots: ReadonlyMap<string, number>;
+  /** Selected properties as they come, which is not as they were asked for. */
+  readonly #aside = new JsonBytes();
 
-  constructor(format: EntityFormat) {
+  constructor(out: JsonBytes, format: EntityFormat) {
+    this.#out = out;
     this.#format = format;
     this.#slots = new Map(format.select?.map((name, slot) => [name, slot]));
   }
 
   /** All of an entity but its braces. */
-  members(entity: StoredEntity): string {
+  members(entity: StoredEntity): void {
     const cursor = this.#cursorOn(entity.value);
-    const { select } = this.#format;
-    const values = select === null ? this.#all(entity, cursor) : this.#selected(entity, cursor, select);
-    return `${this.#annotations(entity, cursor.ticks)}${values}`;
+    const { select, level } = this.#format;
+    this.#timestamp.set(cursor.ticksHigh, cursor.ticksLow);
+    if (level !== 'none') this.#annotations(entity);
+    if (select === null) this.#all(entity, cursor);
+    else this.#selected(entity, cursor, select);
   }
 
   #cursorOn(value: Uint8Array): EntityCursor {
@@ -78,49 +125,86 @@ class EntityWriter {
   }
 
   /** With the comma behind them. */
-  #annotations(entity: StoredEntity, ticks: bigint): string {
+  #annotations(entity: StoredEntity): void {
     const { level, serviceUrl, account, table } = this.#format;
-    if (level === 'none') return '';
-    const etag = `"odata.etag":${JSON.stringify(entityTag(ticks))},`;
-    if (level === 'minimal') return etag;
+    if (level === 'minimal') return this.#etag();
     const path = entityPath(table, entity);
-    const id = JSON.stringify(`${serviceUrl}/${path}`);
     const type = JSON.stringify(`${account}.${table}`);
-    return `"odata.type":${type},"odata.id":${id},${etag}"odata.editLink":${JSON.stringify(path)},`;
+    this.#out.text(`"odata.type":${type},"odata.id":${JSON.stringify(`${serviceUrl}/${path}`)},`);
+    this.#etag();
+    this.#out.text(`"odata.editLink":${JSON.stringify(path)},`);
   }
 
-  #all(entity: StoredEntity, cursor: EntityCursor): string {
-    const { ticks } = cursor;
-    const system = SYSTEM_PROPERTIES.map((name) => this.#systemProperty(name, entity, ticks));
-    let text = system.join(',');
-    for (let place = 0; cursor.next(); place++) text += `,${this.#property(cursor, this.#column(cursor, place))}`;
-    return text;
+  /** The same as `entityTag` (rules/entity-change.ts), within a string of JSON. */
+  #etag(): void {
+    this.#out.copy(ETAG_START, 0, ETAG_START.length);
+    this.#timestamp.writeEncoded(this.#out);
+    this.#out.copy(ETAG_END, 0, ETAG_END.length);
   }
 
-  #selected(entity: StoredEntity, cursor: EntityCursor, select: readonly string[]): string {
-    const { ticks } = cursor;
-    const texts = select.map((name) => this.#systemProperty(name, entity, ticks) ?? `${JSON.stringify(name)}:null`);
+  #all(entity: StoredEntity, cursor: EntityCursor): void {
+    const out = this.#out;
+    this.#writePartitionKey(entity.partitionKey);
+    out.byte(COMMA);
+    this.#writeRowKey(entity.rowKey);
+    out.byte(COMMA);
+    this.#writeTimestamp();
+    for (let place = 0; cursor.next(); place++) {
+      out.byte(COMMA);
+      this.#writeProperty(out, cursor, this.#column(cursor, place));
+    }
+  }
+
+  #selected(entity: StoredEntity, cursor: EntityCursor, select: readonly string[]): void {
+    const found = this.#readAside(cursor, select.length);
+    for (const [slot, name] of select.entries()) {
+      if (slot > 0) this.#out.byte(COMMA);
+      const [start, end] = found[slot] ?? [0, 0];
+      if (end > start) this.#out.copyFrom(this.#aside, start, end);
+      else if (!this.#writeSystemProperty(name, entity)) this.#out.text(`${JSON.stringify(name)}:null`);
+    }
+  }
+
+  /** Where each selected property stands aside, by slot. */
+  #readAside(cursor: EntityCursor, slotCount: number): [start: number, end: number][] {
+    const found: [number, number][] = new Array(slotCount);
+    this.#aside.clear();
     for (let place = 0; cursor.next(); place++) {
       const column = this.#column(cursor, place);
-      if (column.slot >= 0) texts[column.slot] = this.#property(cursor, column);
+      if (column.slot < 0) continue;
+      const start = this.#aside.length;
+      this.#writeProperty(this.#aside, cursor, column);
+      found[column.slot] = [start, this.#aside.length];
     }
-    return texts.join(',');
+    return found;
   }
 
-  /** Null: none of the system. */
-  #systemProperty(name: string, { partitionKey, rowKey }: StoredEntity, ticks: bigint): string | null {
-    switch (name) {
-      case 'PartitionKey':
-        return `"PartitionKey":${JSON.stringify(partitionKey)}`;
-      case 'RowKey':
-        return `"RowKey":${JSON.stringify(rowKey)}`;
-      case 'Timestamp': {
-        const type = this.#format.level === 'full' ? '"Timestamp@odata.type":"Edm.DateTime",' : '';
-        return `${type}"Timestamp":"${formatTicks(ticks)}"`;
-      }
-      default:
-        return null;
-    }
+  /** False: it is none of the system's. */
+  #writeSystemProperty(name: string, { partitionKey, rowKey }: StoredEntity): boolean {
+    if (name === 'PartitionKey') this.#writePartitionKey(partitionKey);
+    else if (name === 'RowKey') this.#writeRowKey(rowKey);
+    else if (name === 'Timestamp') this.#writeTimestamp();
+    else return false;
+    return true;
+  }
+
+  #writeRowKey(text: string): void {
+    this.#out.copy(ROW_KEY, 0, ROW_KEY.length);
+    this.#out.text(JSON.stringify(text));
+  }
+
+  #writeTimestamp(): void {
+    const label = this.#format.level === 'full' ? TYPED_TIMESTAMP : TIMESTAMP;
+    this.#out.copy(label, 0, label.length);
+    this.#timestamp.writeFull(this.#out);
+    this.#out.byte(QUOTE);
+  }
+
+  #writePartitionKey(text: string): void {
+    if (text !== this.#partitionKey.text) this.#partitionKey = { text, json: Buffer.from(JSON.stringify(text)) };
+    const { json } = this.#partitionKey;
+    this.#out.copy(PARTITION_KEY, 0, PARTITION_KEY.length);
+    this.#out.copy(json, 0, json.length);
   }
 
   #column(cursor: EntityCursor, place: number): Column {
@@ -128,20 +212,30 @@ class EntityWriter {
     if (known !== undefined && isNamed(cursor, known.nameBytes)) return known;
     const { name, bytes, nameStart, nameEnd } = cursor;
     const column = {
+      name,
       nameBytes: Uint8Array.from(bytes.subarray(nameStart, nameEnd)),
-      label: `${JSON.stringify(name)}:`,
-      typeLabel: `${JSON.stringify(`${name}@odata.type`)}:`,
+      label: Buffer.from(`${JSON.stringify(name)}:`),
+      typedLabels: new Map<EdmType, Buffer>(),
       slot: this.#slots.get(name) ?? -1,
     };
     this.#columns[place] = column;
     return column;
   }
 
-  #property(cursor: EntityCursor, { label, typeLabel }: Column): string {
+  #writeProperty(out: JsonBytes, cursor: EntityCursor, column: Column): void {
     const type = this.#format.level === 'none' ? null : typeToName(cursor);
-    const value = renderValue(cursor);
-    return type === null ? `${label}${value}` : `${typeLabel}"${type}",${label}${value}`;
+    const label = type === null ? column.label : typedLabel(column, type);
+    out.copy(label, 0, label.length);
+    writeValue(out, cursor, this.#time);
   }
+}
+
+function typedLabel({ name, label, typedLabels }: Column, type: EdmType): Buffer {
+  const known = typedLabels.get(type);
+  if (known !== undefined) return known;
+  const typed = Buffer.from(`${JSON.stringify(`${name}@odata.type`)}:"${type}",${label}`);
+  typedLabels.set(type, typed);
+  return typed;
 }
 
 /** Byte by byte: names are short, and a call into the buffer takes longer. */

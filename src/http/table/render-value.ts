@@ -3,30 +3,46 @@
  * string, a boolean, an Int32 and a Double that is a number name none, at no level of metadata.
  * https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
  */
-import { type EdmType, formatTicksShort } from '../../rules/edm.ts';
+import type { EdmType } from '../../rules/edm.ts';
 import { type EntityCursor, renderGuid, TYPE } from '../../service/records/entity-record.ts';
+import type { JsonBytes } from './json-bytes.ts';
+import type { TicksBytes } from './ticks-bytes.ts';
+
+const QUOTE = 0x22;
 
 /** Of the property on which the cursor stands. */
-export function renderValue({ bytes, type, valueStart: start, valueEnd: end }: EntityCursor): string {
+export function writeValue(out: JsonBytes, cursor: EntityCursor, ticks: TicksBytes): void {
+  const { bytes, type, valueStart: start, valueEnd: end } = cursor;
   switch (type) {
     case TYPE.string:
-      return JSON.stringify(bytes.toString('utf8', start, end));
+      out.string(bytes, start, end);
+      return;
     case TYPE.binary:
-      return `"${bytes.toString('base64', start, end)}"`;
+      out.ascii(`"${bytes.toString('base64', start, end)}"`);
+      return;
     case TYPE.false:
-      return 'false';
+      out.ascii('false');
+      return;
     case TYPE.true:
-      return 'true';
+      out.ascii('true');
+      return;
     case TYPE.int32:
-      return String(bytes.readInt32LE(start));
+      out.integer(bytes.readInt32LE(start));
+      return;
     case TYPE.int64:
-      return `"${bytes.readBigInt64LE(start)}"`;
+      out.ascii(`"${bytes.readBigInt64LE(start)}"`);
+      return;
     case TYPE.double:
-      return renderDouble(bytes.readDoubleLE(start));
+      out.ascii(renderDouble(bytes.readDoubleLE(start)));
+      return;
     case TYPE.dateTime:
-      return `"${formatTicksShort(bytes.readBigInt64LE(start))}"`;
+      out.byte(QUOTE);
+      ticks.set(bytes.readUInt32LE(start + 4), bytes.readUInt32LE(start));
+      ticks.writeShort(out);
+      out.byte(QUOTE);
+      return;
     default:
-      return `"${renderGuid(bytes, start)}"`;
+      out.ascii(`"${renderGuid(bytes, start)}"`);
   }
 }
 

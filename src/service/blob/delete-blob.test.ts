@@ -46,6 +46,7 @@ function countingReads(inner: Engine): Engine {
           readCount++;
           return tip.range(range, options);
         },
+        scan: (...args) => tip.scan(...args),
         settled: () => tip.settled(),
         close: () => tip.close(),
       };

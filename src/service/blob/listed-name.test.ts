@@ -218,6 +218,7 @@ function countingEngine(): { engine: Engine; counts: { calls: number; records: n
           counts.records += entries.length;
           return entries;
         },
+        scan: (...args) => view.scan(...args),
         close: () => view.close(),
       };
     },

@@ -99,6 +99,15 @@ export class EntityCursor {
     return this.bytes.readBigUInt64BE(TICKS_AT);
   }
 
+  /** The upper 32 bits of the ticks. */
+  get ticksHigh(): number {
+    return this.bytes.readUInt32BE(TICKS_AT);
+  }
+
+  get ticksLow(): number {
+    return this.bytes.readUInt32BE(TICKS_AT + 4);
+  }
+
   /** False behind the last property, which must be the end of the record. */
   next(): boolean {
     const { bytes } = this;

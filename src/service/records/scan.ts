@@ -1,6 +1,5 @@
 /** Walking a long range of records in steps, so that neither memory nor the event loop is held for all of it at once. */
-import { successor } from '../../base/bytes.ts';
-import type { Engine, Entry, Key, KeyRange, RangeOptions } from '../../engine/engine.ts';
+import { type Engine, type Entry, type Key, type KeyRange, nextStart, type RangeOptions } from '../../engine/engine.ts';
 
 /** A snapshot, a transaction, or `freshSnapshots`. */
 export interface RangeReader {
@@ -26,20 +25,4 @@ export async function* scanSteps(reader: RangeReader, range: KeyRange, stepRecor
 }
 
 /** So much, and one record more, is held at once however large records are. */
-export const STEP_BYTES_MAX = 4 * 1024 * 1024;
-
-/** Where to go on behind what was read of a range; null: it was all. */
-export function nextStart(
-  entries: readonly Entry[],
-  { limit, bytesMax }: { readonly limit: number; readonly bytesMax: number },
-): Key | null {
-  const last = entries.at(-1);
-  if (last === undefined || (entries.length < limit && bytesOf(entries) < bytesMax)) return null;
-  return successor(last.key);
-}
-
-function bytesOf(entries: readonly Entry[]): number {
-  let valueBytes = 0;
-  for (const { value } of entries) valueBytes += value.length;
-  return valueBytes;
-}
+const STEP_BYTES_MAX = 4 * 1024 * 1024;

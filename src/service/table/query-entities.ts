@@ -5,18 +5,17 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { successor } from '../../base/bytes.ts';
-import { type Entry, KEY_BYTES_MAX, type Key, type KeyRange, type Snapshot } from '../../engine/engine.ts';
+import { KEY_BYTES_MAX, type Key, type KeyRange, type ScanOptions, type Snapshot } from '../../engine/engine.ts';
 import type { EntityKey } from '../../rules/edm.ts';
 import type { Filter } from '../../rules/entity-filter.ts';
 import { keyBoxes } from '../../rules/entity-key-ranges.ts';
 import type { EntityScope } from '../../rules/entity-scope.ts';
 import { snapshotReader } from '../blob/load.ts';
-import { nextStart } from '../records/scan.ts';
 import { entitiesRange, entityKey, parseEntityKey, partitionEnd, type TableAddress } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';
 import { entityRanges } from './entity-ranges.ts';
-import { compileFilter } from './filter-entities.ts';
+import { compileFilter, type EntityPredicate } from './filter-entities.ts';
 import { loadTable, type StoredEntity, type TableName } from './load.ts';
 
 export interface QueryEntitiesRequest {
@@ -52,8 +51,7 @@ export const QUERY_LIMITS: QueryLimits = {
 };
 
 /** Between two steps everybody else has a turn, so they are short; an entity may have a megabyte. */
-const STEP_RECORDS_MAX = 512;
-const STEP_BYTES_MAX = 1024 * 1024;
+const STEP: ScanOptions = { limit: 512, bytesMax: 1024 * 1024 };
 
 export async function queryEntities(
   storage: Storage,
@@ -64,61 +62,68 @@ export async function queryEntities(
   try {
     const table = await loadTable(snapshotReader(snapshot), request.name);
     const ranges = rangesOf(request, { account: request.name.account, tableId: table.id });
-    return { table, ...(await fillPage(walk(snapshot, ranges, request), request, limits)) };
+    return { table, ...(await fillPage(snapshot, ranges, { request, limits })) };
   } finally {
     snapshot.close();
   }
 }
 
 async function fillPage(
-  steps: AsyncGenerator<readonly Entry[]>,
-  { filter, limit }: QueryEntitiesRequest,
-  { pageBytesMax, scanMsMax, monotonicMs }: QueryLimits,
-): Promise<Omit<EntityPage, 'table'>> {
-  const isMatch = filter === null ? () => true : compileFilter(filter);
-  const entities: StoredEntity[] = [];
-  const endsAtMs = monotonicMs() + scanMsMax;
-  let pageBytes = 0;
-  for await (const entries of steps) {
-    for (const { key, value } of entries) {
-      if (entities.length === limit) return { entities, next: parseEntityKey(key) };
-      if (!isMatch(key, value)) continue;
-      pageBytes += value.length;
-      if (pageBytes > pageBytesMax && entities.length > 0) return { entities, next: parseEntityKey(key) };
-      entities.push({ ...parseEntityKey(key), value });
-    }
-    const last = entries.at(-1);
-    if (last !== undefined && monotonicMs() >= endsAtMs) return { entities, next: keyBehind(last.key) };
-  }
-  return { entities, next: null };
-}
-
-/** The least key that an entity behind this one can have: keys hold no character below the space. */
-function keyBehind(key: Key): EntityKey {
-  const { partitionKey, rowKey } = parseEntityKey(key);
-  return { partitionKey, rowKey: `${rowKey} ` };
-}
-
-async function* walk(
   snapshot: Snapshot,
   ranges: readonly KeyRange[],
-  { filter, limit }: QueryEntitiesRequest,
-): AsyncGenerator<readonly Entry[]> {
-  // One more than the page tells whether there is another.
-  const options = {
-    limit: filter === null ? Math.min(STEP_RECORDS_MAX, limit + 1) : STEP_RECORDS_MAX,
-    bytesMax: STEP_BYTES_MAX,
-  };
+  { request, limits }: { readonly request: QueryEntitiesRequest; readonly limits: QueryLimits },
+): Promise<Omit<EntityPage, 'table'>> {
+  const { monotonicMs } = limits;
+  const page = new Page(request, limits);
+  const endsAtMs = monotonicMs() + limits.scanMsMax;
   let isFirst = true;
-  for (const range of ranges) {
-    for (let from: Key | null = range.from; from !== null; ) {
+  for (const { from, to } of ranges) {
+    for (let start: Key | null = from; start !== null; ) {
       if (!isFirst) await nextTurn();
       isFirst = false;
-      const entries: Entry[] = await snapshot.range({ from, to: range.to }, options);
-      if (entries.length > 0) yield entries;
-      from = nextStart(entries, options);
+      start = await snapshot.scan({ from: start, to }, STEP, page.take);
+      if (page.isFull) return { entities: page.entities, next: parseEntityKey(start as Key) };
+      if (start !== null && monotonicMs() >= endsAtMs) return { entities: page.entities, next: placeAt(start) };
     }
   }
+  return { entities: page.entities, next: null };
+}
+
+/** What of the entities that it is shown belongs to the page. */
+class Page {
+  readonly entities: StoredEntity[] = [];
+  /** It was shown one that belongs to the next page. */
+  isFull = false;
+  readonly #isMatch: EntityPredicate;
+  readonly #limit: number;
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor({ filter, limit }: QueryEntitiesRequest, { pageBytesMax }: QueryLimits) {
+    this.#isMatch = filter === null ? () => true : compileFilter(filter);
+    this.#limit = limit;
+    this.#bytesMax = pageBytesMax;
+  }
+
+  readonly take = (key: Key, value: Uint8Array): boolean => {
+    if (this.entities.length === this.#limit) return this.#end();
+    if (!this.#isMatch(key, value)) return true;
+    this.#bytes += value.length;
+    if (this.#bytes > this.#bytesMax && this.entities.length > 0) return this.#end();
+    this.entities.push({ ...parseEntityKey(key), value: Buffer.from(value) });
+    return true;
+  };
+
+  #end(): false {
+    this.isFull = true;
+    return false;
+  }
+}
+
+/** Just behind an entity, where a scan may go on, stands a NUL: the least key from there on has a space in its place. */
+function placeAt(start: Key): EntityKey {
+  const { partitionKey, rowKey } = parseEntityKey(start);
+  return { partitionKey, rowKey: rowKey.replace('\0', ' ') };
 }
 
 /** What is to be looked at, in order: what the filter leaves of the table, of that what the caller may see, from `from` on. */
