@@ -63,7 +63,7 @@ export class JsonBytes {
     for (let limit = 10; limit <= left; limit *= 10) end++;
     for (let at = end - 1; at >= this.#length; at--) {
       const tens = Math.floor(left / 10);
-      this.#bytes[at] = ZERO + left - 10 * tens;
+      this.#bytes[at] = ZERO + (left - 10 * tens);
       left = tens;
     }
     this.#length = end;
