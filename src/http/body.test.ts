@@ -15,7 +15,14 @@ function upload(
     takenCount++;
     return Readable.from(pieces.map((piece) => Buffer.from(piece)));
   };
-  return { exchange: { contentLengthBytes, body } as Partial<Exchange> as Exchange, taken: () => takenCount };
+  const wholeBody = async (): Promise<Uint8Array> => {
+    takenCount++;
+    return Buffer.from(pieces.join(''));
+  };
+  return {
+    exchange: { contentLengthBytes, body, wholeBody } as Partial<Exchange> as Exchange,
+    taken: () => takenCount,
+  };
 }
 
 const isTooLarge = (error: unknown): boolean =>

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { asBuffer } from '../base/bytes.ts';
 import { StorageError } from '../service/storage-error.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -120,7 +121,8 @@ export function bodyStream(exchange: Exchange): AsyncIterable<Uint8Array> {
 /** The whole body; 413 as soon as it is known to be longer than `maxBytes`. */
 export async function readWhole(exchange: Exchange, { maxBytes }: { readonly maxBytes: number }): Promise<Buffer> {
   if (exchange.contentLengthBytes !== null && exchange.contentLengthBytes > maxBytes) throw bodyTooLarge(maxBytes);
-  if (exchange.contentLengthBytes === 0) return Buffer.alloc(0);
+  // A length that was announced is kept, or the client is gone.
+  if (exchange.contentLengthBytes !== null) return asBuffer(await exchange.wholeBody());
   const pieces: Uint8Array[] = [];
   let totalBytes = 0;
   for await (const piece of bodyStream(exchange)) {

@@ -18,9 +18,19 @@ const ODATA = /^application\/json\s*;(?:.*;)?\s*odata\s*=\s*"?(\w*)/i;
 const ANY_JSON = /^(?:|json|(?:application\/json|application\/\*|\*\/\*)\s*(?:;.*)?)$/i;
 const ATOM = /^(?:application\/)?atom(?:svc)?(?:\+xml)?\s*(?:;|$)/i;
 
-/** Of several media types the one that the caller likes best, of those that it likes alike the first, if it is understood. */
+/** Clients ask in few ways, and each with every request. */
+const known = new Map<string, MetadataLevel>();
+const KNOWN_COUNT_MAX = 100;
+
 export function parseMetadataLevel(exchange: Pick<Exchange, 'header' | 'target'>): MetadataLevel {
   const asked = exchange.target.query.get('$format') ?? exchange.header('accept') ?? '';
+  const level = known.get(asked) ?? chooseLevel(asked);
+  if (known.size < KNOWN_COUNT_MAX) known.set(asked, level);
+  return level;
+}
+
+/** Of several media types the one that the caller likes best, of those that it likes alike the first, if it is understood. */
+function chooseLevel(asked: string): MetadataLevel {
   const types = asked
     .split(',')
     .map((type) => type.trim())
