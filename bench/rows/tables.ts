@@ -32,7 +32,6 @@ export function tableRows(scale: Scale): Row[] {
   const large = (contestant: Contestant): number =>
     contestant.name === 'azurite' ? scale.azuriteEntityCount : scale.entityCount;
   const small = (): number => smallCount;
-  const of = (count: number): string => `of ${count.toLocaleString('en')}`;
   const shared = { unit: 'req/s', better: 'higher', stage: 'fresh', rounds: scale.rounds, warmsUp: true } as const;
   const inTurns = (contestant: Contestant, step: (lane: Lane) => Promise<string | null>): Promise<Outcome> => {
     const { connections, roundSeconds: seconds } = scale;
@@ -143,6 +142,8 @@ export function tableRows(scale: Scale): Row[] {
     },
   ];
 }
+
+const of = (count: number): string => `of ${count.toLocaleString('en')}`;
 
 /** From page to page, to the end of the table. */
 async function scan(contestant: Contestant, lane: Lane): Promise<void> {

@@ -399,16 +399,16 @@ describe('a change', () => {
     const missing = tableClient(server, 'nowhere');
     const entity = { partitionKey: 'p', rowKey: 'r' };
     for (const request of [
-      missing.createEntity(entity),
-      missing.getEntity('p', 'r'),
-      missing.updateEntity(entity, 'Replace'),
-      missing.updateEntity(entity, 'Merge', { etag: 'W/"x"' }),
-      missing.upsertEntity(entity, 'Replace'),
-      missing.upsertEntity(entity, 'Merge'),
-      missing.deleteEntity('p', 'r'),
-      missing.listEntities().next(),
+      () => missing.createEntity(entity),
+      () => missing.getEntity('p', 'r'),
+      () => missing.updateEntity(entity, 'Replace'),
+      () => missing.updateEntity(entity, 'Merge', { etag: 'W/"x"' }),
+      () => missing.upsertEntity(entity, 'Replace'),
+      () => missing.upsertEntity(entity, 'Merge'),
+      () => missing.deleteEntity('p', 'r'),
+      () => missing.listEntities().next(),
     ]) {
-      assert.equal(await tableRefusal(request), '404 TableNotFound');
+      assert.equal(await tableRefusal(request()), '404 TableNotFound');
     }
   });
 });

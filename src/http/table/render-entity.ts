@@ -156,7 +156,7 @@ class EntityWriter {
   }
 
   #selected(entity: StoredEntity, cursor: EntityCursor, select: readonly string[]): void {
-    const found = this.#readAside(cursor, select.length);
+    const found = this.#readAside(cursor);
     for (const [slot, name] of select.entries()) {
       if (slot > 0) this.#out.byte(COMMA);
       const [start, end] = found[slot] ?? [0, 0];
@@ -166,8 +166,8 @@ class EntityWriter {
   }
 
   /** Where each selected property stands aside, by slot. */
-  #readAside(cursor: EntityCursor, slotCount: number): [start: number, end: number][] {
-    const found: [number, number][] = new Array(slotCount);
+  #readAside(cursor: EntityCursor): readonly (readonly [start: number, end: number] | undefined)[] {
+    const found: [number, number][] = [];
     this.#aside.clear();
     for (let place = 0; cursor.next(); place++) {
       const column = this.#column(cursor, place);
@@ -233,7 +233,7 @@ class EntityWriter {
 function typedLabel({ name, label, typedLabels }: Column, type: EdmType): Buffer {
   const known = typedLabels.get(type);
   if (known !== undefined) return known;
-  const typed = Buffer.from(`${JSON.stringify(`${name}@odata.type`)}:"${type}",${label}`);
+  const typed = Buffer.concat([Buffer.from(`${JSON.stringify(`${name}@odata.type`)}:"${type}",`), label]);
   typedLabels.set(type, typed);
   return typed;
 }
