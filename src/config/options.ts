@@ -127,7 +127,7 @@ export const OPTIONS = {
   oauthDefaultRole: {
     flag: '--oauth-default-role',
     value: 'ROLE',
-    help: 'what a token without a role is worth ("Storage Blob Data Reader"); may be repeated [nothing]',
+    help: 'what a token without a role is worth: the name of a role; may be repeated [nothing]',
     environment: 'LARIMAR_OAUTH_DEFAULT_ROLE',
     repeats: true,
   },
