@@ -127,11 +127,26 @@ export function tableRows(scale: Scale): Row[] {
     },
     {
       ...shared,
+      name: 'entity-filter',
+      title: `Filter a range of 1,000 by a property ${of(scale.entityCount)}`,
+      prepare: (contestant) => fillTable(contestant, 'large', large(contestant)),
+      round: (contestant) =>
+        inTurns(contestant, async (lane) => {
+          const from = Math.floor(Math.random() * (large(contestant) - 1000));
+          const keys = `PartitionKey eq '${partition}' and RowKey ge '${numbered(from)}' and RowKey lt '${numbered(from + 1000)}'`;
+          const query = contestant.query(`$filter=${encodeURIComponent(`${keys} and Age eq 41`)}`, {
+            answerBytes: entityAnswerBytes * 11,
+          });
+          const path = `${contestant.tablePath('large()')}?${query}`;
+          return failureOf(await lane.send({ method: 'GET', path, headers: json }));
+        }),
+    },
+    {
+      ...shared,
       name: 'entity-scan',
       title: `Filter that matches nothing ${of(scale.entityCount)}`,
       unit: 'entities/s',
       rounds: scale.longRounds,
-      warmsUp: false,
       prepare: (contestant) => fillTable(contestant, 'large', large(contestant)),
       round: async (contestant) => {
         const startedAtMs = performance.now();

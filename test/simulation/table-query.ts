@@ -1,13 +1,8 @@
 /** Queries of the simulation of tables, followed page by page, with anything else between their pages. */
 import type { EntityKey } from '../../src/rules/edm.ts';
 import { isInScope } from '../../src/rules/entity-scope.ts';
-import {
-  type EntityPage,
-  QUERY_LIMITS,
-  type QueryEntitiesRequest,
-  type QueryLimits,
-  queryEntities,
-} from '../../src/service/table/query-entities.ts';
+import { QUERY_LIMITS, type QueryEntitiesRequest, type QueryLimits } from '../../src/service/table/query-entities.ts';
+import { type EntityPage, queryPage } from '../harness/query-page.ts';
 import type { Random } from '../harness/random.ts';
 import { type Action, action, codeProblem, nameOf, type Seen, toldOf } from './table-action.ts';
 import { type ModelFilter, someFilter } from './table-filter.ts';
@@ -47,7 +42,7 @@ export class PagedQuery {
       `${request.limit} of ${this.table} from ${shown(this.#from)} by ${this.#asked?.text ?? 'no filter'} in ${shown(request.scope)}`,
       async (storage) => {
         try {
-          const page = await queryEntities(storage, request, limits);
+          const page = await queryPage(storage, request, limits);
           this.#from = page.next;
           this.isAtEnd = page.next === null;
           return page;

@@ -7,7 +7,7 @@ import { parseContinuation, renderContinuation } from './continuation.ts';
 import { jsonHeaders, parseMetadataLevel, serviceUrl } from './metadata.ts';
 import { type Operation, tableNameOf } from './operation.ts';
 import { parseFilterOption, parseSelect, parseTop, refuseOtherOptions } from './query-options.ts';
-import { renderEntities } from './render-entity.ts';
+import { EntityFeed } from './render-entity.ts';
 
 export const queryEntities: Operation = {
   name: 'Query Entities',
@@ -16,20 +16,17 @@ export const queryEntities: Operation = {
     refuseOtherOptions(exchange, ['$filter', '$select', '$top']);
     const level = parseMetadataLevel(exchange);
     const select = parseSelect(exchange);
-    const { table, entities, next } = await query(storage, {
+    const request = {
       name: tableNameOf(exchange, resource),
       filter: parseFilterOption(exchange),
       limit: parseTop(exchange),
       from: parseFrom(exchange),
       scope: scopeOf(exchange.identity),
-    });
-    const { account } = exchange.target;
-    const format = { level, serviceUrl: serviceUrl(exchange), account, table: table.name, select };
-    return {
-      status: 200,
-      headers: [...jsonHeaders(level), ...continuationHeaders(next)],
-      body: renderEntities(entities, format),
     };
+    const { account } = exchange.target;
+    const feed = new EntityFeed({ level, serviceUrl: serviceUrl(exchange), account, select });
+    const next = await query(storage, request, feed);
+    return { status: 200, headers: [...jsonHeaders(level), ...continuationHeaders(next)], body: feed.whole() };
   },
 };
 

@@ -4,13 +4,20 @@ import * as fc from 'fast-check';
 import { type EdmValue, formatTicksShort, INT64_MAX, INT64_MIN, type Properties } from '../../rules/edm.ts';
 import { refuseEntity, SYSTEM_PROPERTIES } from '../../rules/entity.ts';
 import { encodeEntity } from '../../service/records/entity-record.ts';
+import { entityKey } from '../../service/records/table-keys.ts';
 import type { StoredEntity } from '../../service/table/load.ts';
 import { parseEntity } from './entity-json.ts';
-import { type EntityFormat, renderEntities as entitiesOf, renderEntity as entityOf } from './render-entity.ts';
+import { EntityFeed, type EntityFormat, renderEntity as entityOf } from './render-entity.ts';
 
 const renderEntity = (entity: StoredEntity, shape: EntityFormat): string => entityOf(entity, shape).toString();
-const renderEntities = (entities: readonly StoredEntity[], shape: EntityFormat): string =>
-  entitiesOf(entities, shape).toString();
+const SOMEWHERE = { account: 'devstoreaccount1', tableId: '0123456789abcdef01234567' };
+
+function renderEntities(entities: readonly StoredEntity[], { table, ...shape }: EntityFormat): string {
+  const feed = new EntityFeed(shape);
+  feed.begin({ name: table });
+  for (const { value, ...key } of entities) feed.take(entityKey(SOMEWHERE, key), value);
+  return feed.whole().toString();
+}
 
 /** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
 const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };

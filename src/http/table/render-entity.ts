@@ -3,9 +3,13 @@
  * its keys and Timestamp, then its own properties as they are stored, each behind its type where that is named.
  * https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
  */
-import type { EdmType } from '../../rules/edm.ts';
+import { asBuffer } from '../../base/bytes.ts';
+import type { EdmType, EntityKey } from '../../rules/edm.ts';
 import { EntityCursor } from '../../service/records/entity-record.ts';
+import { type KeyBytes, keyBytesOf, keyBytesOfTexts } from '../../service/records/table-keys.ts';
+import type { TableRecord } from '../../service/records/table-record.ts';
 import type { StoredEntity } from '../../service/table/load.ts';
+import type { EntitySink } from '../../service/table/query-entities.ts';
 import { JsonBytes } from './json-bytes.ts';
 import { entityPath } from './links.ts';
 import type { MetadataLevel } from './metadata.ts';
@@ -28,39 +32,51 @@ export function renderEntity(entity: StoredEntity, format: EntityFormat): Buffer
   const out = new JsonBytes();
   out.byte(OPENING_BRACE);
   writeMetadata(out, format, '/@Element');
-  new EntityWriter(out, format).members(entity);
+  new EntityWriter(out, format).members(keyBytesOfTexts(entity), entity.value);
   out.byte(CLOSING_BRACE);
   return out.whole();
 }
 
-/** The answer to Query Entities. */
-export function renderEntities(entities: readonly StoredEntity[], format: EntityFormat): Buffer {
-  const out = new JsonBytes(capacityFor(entities));
-  out.byte(OPENING_BRACE);
-  writeMetadata(out, format, '');
-  out.ascii('"value":[');
-  const writer = new EntityWriter(out, format);
-  for (const [index, entity] of entities.entries()) {
-    if (index > 0) out.byte(COMMA);
-    out.byte(OPENING_BRACE);
-    writer.members(entity);
-    out.byte(CLOSING_BRACE);
+/** The answer to Query Entities, written as the entities are found. */
+export class EntityFeed implements EntitySink {
+  readonly #format: Omit<EntityFormat, 'table'>;
+  readonly #out = new JsonBytes(FEED_BYTES_FIRST);
+  #writer: EntityWriter | null = null;
+  #isEmpty = true;
+
+  constructor(format: Omit<EntityFormat, 'table'>) {
+    this.#format = format;
   }
-  out.ascii(']}');
-  return out.whole();
+
+  begin({ name }: Pick<TableRecord, 'name'>): void {
+    const format = { ...this.#format, table: name };
+    this.#writer = new EntityWriter(this.#out, format);
+    this.#out.byte(OPENING_BRACE);
+    writeMetadata(this.#out, format, '');
+    this.#out.ascii('"value":[');
+  }
+
+  take(key: Uint8Array, value: Uint8Array): void {
+    if (!this.#isEmpty) this.#out.byte(COMMA);
+    this.#isEmpty = false;
+    this.#out.byte(OPENING_BRACE);
+    this.#writer?.members(keyBytesOf(key), value);
+    this.#out.byte(CLOSING_BRACE);
+  }
+
+  whole(): Buffer {
+    this.#out.ascii(']}');
+    return this.#out.whole();
+  }
 }
+
+/** Some hundred small entities. */
+const FEED_BYTES_FIRST = 64 * 1024;
 
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
-
-/** What most pages fit into: keys, times and names of types beside what is stored. */
-function capacityFor(entities: readonly StoredEntity[]): number {
-  let capacityBytes = 1_024;
-  for (const { value } of entities) capacityBytes += 2 * value.length + 256;
-  return capacityBytes;
-}
 
 /** With the comma behind it; nothing where it is not asked for. */
 function writeMetadata(out: JsonBytes, { level, serviceUrl, table }: EntityFormat, element: string): void {
@@ -94,8 +110,6 @@ class EntityWriter {
   readonly #timestamp = new TicksBytes();
   /** Of the last property that was a time. */
   readonly #time = new TicksBytes();
-  /** Entities that stand together mostly share it. */
-  #partitionKey = { text: '', json: Buffer.from('""') };
   /** By the place of a property in its entity: most entities of a table have the same ones in the same places. */
   readonly #columns: Column[] = [];
   readonly #slots: ReadonlyMap<string, number>;
@@ -109,13 +123,13 @@ class EntityWriter {
   }
 
   /** All of an entity but its braces. */
-  members(entity: StoredEntity): void {
-    const cursor = this.#cursorOn(entity.value);
+  members(keys: KeyBytes, value: Uint8Array): void {
+    const cursor = this.#cursorOn(value);
     const { select, level } = this.#format;
     this.#timestamp.set(cursor.ticksHigh, cursor.ticksLow);
-    if (level !== 'none') this.#annotations(entity);
-    if (select === null) this.#all(entity, cursor);
-    else this.#selected(entity, cursor, select);
+    if (level !== 'none') this.#annotations(keys);
+    if (select === null) this.#all(keys, cursor);
+    else this.#selected(keys, cursor, select);
   }
 
   #cursorOn(value: Uint8Array): EntityCursor {
@@ -125,10 +139,10 @@ class EntityWriter {
   }
 
   /** With the comma behind them. */
-  #annotations(entity: StoredEntity): void {
+  #annotations(keys: KeyBytes): void {
     const { level, serviceUrl, account, table } = this.#format;
     if (level === 'minimal') return this.#etag();
-    const path = entityPath(table, entity);
+    const path = entityPath(table, textsOf(keys));
     const type = JSON.stringify(`${account}.${table}`);
     this.#out.text(`"odata.type":${type},"odata.id":${JSON.stringify(`${serviceUrl}/${path}`)},`);
     this.#etag();
@@ -142,11 +156,11 @@ class EntityWriter {
     this.#out.copy(ETAG_END, 0, ETAG_END.length);
   }
 
-  #all(entity: StoredEntity, cursor: EntityCursor): void {
+  #all(keys: KeyBytes, cursor: EntityCursor): void {
     const out = this.#out;
-    this.#writePartitionKey(entity.partitionKey);
+    this.#writePartitionKey(keys);
     out.byte(COMMA);
-    this.#writeRowKey(entity.rowKey);
+    this.#writeRowKey(keys);
     out.byte(COMMA);
     this.#writeTimestamp();
     for (let place = 0; cursor.next(); place++) {
@@ -155,13 +169,13 @@ class EntityWriter {
     }
   }
 
-  #selected(entity: StoredEntity, cursor: EntityCursor, select: readonly string[]): void {
+  #selected(keys: KeyBytes, cursor: EntityCursor, select: readonly string[]): void {
     const found = this.#readAside(cursor);
     for (const [slot, name] of select.entries()) {
       if (slot > 0) this.#out.byte(COMMA);
       const [start, end] = found[slot] ?? [0, 0];
       if (end > start) this.#out.copyFrom(this.#aside, start, end);
-      else if (!this.#writeSystemProperty(name, entity)) this.#out.text(`${JSON.stringify(name)}:null`);
+      else if (!this.#writeSystemProperty(name, keys)) this.#out.text(`${JSON.stringify(name)}:null`);
     }
   }
 
@@ -180,17 +194,22 @@ class EntityWriter {
   }
 
   /** False: it is none of the system's. */
-  #writeSystemProperty(name: string, { partitionKey, rowKey }: StoredEntity): boolean {
-    if (name === 'PartitionKey') this.#writePartitionKey(partitionKey);
-    else if (name === 'RowKey') this.#writeRowKey(rowKey);
+  #writeSystemProperty(name: string, keys: KeyBytes): boolean {
+    if (name === 'PartitionKey') this.#writePartitionKey(keys);
+    else if (name === 'RowKey') this.#writeRowKey(keys);
     else if (name === 'Timestamp') this.#writeTimestamp();
     else return false;
     return true;
   }
 
-  #writeRowKey(text: string): void {
+  #writePartitionKey({ bytes, partitionStart, partitionEnd }: KeyBytes): void {
+    this.#out.copy(PARTITION_KEY, 0, PARTITION_KEY.length);
+    this.#out.string(bytes, partitionStart, partitionEnd);
+  }
+
+  #writeRowKey({ bytes, rowStart, rowEnd }: KeyBytes): void {
     this.#out.copy(ROW_KEY, 0, ROW_KEY.length);
-    this.#out.text(JSON.stringify(text));
+    this.#out.string(bytes, rowStart, rowEnd);
   }
 
   #writeTimestamp(): void {
@@ -198,13 +217,6 @@ class EntityWriter {
     this.#out.copy(label, 0, label.length);
     this.#timestamp.writeFull(this.#out);
     this.#out.byte(QUOTE);
-  }
-
-  #writePartitionKey(text: string): void {
-    if (text !== this.#partitionKey.text) this.#partitionKey = { text, json: Buffer.from(JSON.stringify(text)) };
-    const { json } = this.#partitionKey;
-    this.#out.copy(PARTITION_KEY, 0, PARTITION_KEY.length);
-    this.#out.copy(json, 0, json.length);
   }
 
   #column(cursor: EntityCursor, place: number): Column {
@@ -228,6 +240,14 @@ class EntityWriter {
     out.copy(label, 0, label.length);
     writeValue(out, cursor, this.#time);
   }
+}
+
+function textsOf({ bytes, partitionStart, partitionEnd, rowStart, rowEnd }: KeyBytes): EntityKey {
+  const text = asBuffer(bytes);
+  return {
+    partitionKey: text.toString('utf8', partitionStart, partitionEnd),
+    rowKey: text.toString('utf8', rowStart, rowEnd),
+  };
 }
 
 function typedLabel({ name, label, typedLabels }: Column, type: EdmType): Buffer {

@@ -76,6 +76,29 @@ export function parseEntityKey(key: Key): EntityKey {
   return { partitionKey: readKey(bytes, start, end), rowKey: readKey(bytes, end + 1, bytes.length) };
 }
 
+/** Where the two keys stand, in UTF-8. */
+export interface KeyBytes {
+  readonly bytes: Uint8Array;
+  readonly partitionStart: number;
+  readonly partitionEnd: number;
+  readonly rowStart: number;
+  readonly rowEnd: number;
+}
+
+/** In the record's own key, where that is UTF-8 already. */
+export function keyBytesOf(key: Key): KeyBytes {
+  if (key.includes(SURROGATE_LEAD_BYTE)) return keyBytesOfTexts(parseEntityKey(key));
+  const partitionStart = key.indexOf(0) + 1 + ID_BYTES;
+  const partitionEnd = key.indexOf(0, partitionStart);
+  return { bytes: key, partitionStart, partitionEnd, rowStart: partitionEnd + 1, rowEnd: key.length };
+}
+
+export function keyBytesOfTexts({ partitionKey, rowKey }: EntityKey): KeyBytes {
+  const bytes = Buffer.from(partitionKey + rowKey);
+  const partitionEnd = Buffer.byteLength(partitionKey);
+  return { bytes, partitionStart: 0, partitionEnd, rowStart: partitionEnd, rowEnd: bytes.length };
+}
+
 const SURROGATES = /[\ud800-\udfff]/;
 const SURROGATE_LEAD_BYTE = 0xed;
 

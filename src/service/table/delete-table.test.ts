@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { queryPage } from '../../../test/harness/query-page.ts';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
 import type { EntityKey } from '../../rules/edm.ts';
 import { StorageError } from '../storage-error.ts';
@@ -7,7 +8,6 @@ import { changeEntities, changeEntity } from './change-entities.ts';
 import { createTable } from './create-table.ts';
 import { deleteTable } from './delete-table.ts';
 import { getEntity } from './get-entity.ts';
-import { queryEntities } from './query-entities.ts';
 import { lookUpTable, setTableAcl } from './use-table.ts';
 
 const NAME = { account: ACCOUNT, table: 'people' };
@@ -28,7 +28,7 @@ async function fill(store: TestStore, table: string): Promise<void> {
 
 async function keysIn(store: TestStore, table: string): Promise<number> {
   const request = { filter: null, limit: 1_000, from: null, scope: null };
-  return (await queryEntities(store.storage, { ...request, name: { account: ACCOUNT, table } })).entities.length;
+  return (await queryPage(store.storage, { ...request, name: { account: ACCOUNT, table } })).entities.length;
 }
 
 const entityRecords = async (store: TestStore): Promise<number> =>

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
 import { CountedEngine } from '../../../test/harness/counted-engine.ts';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
+import { type EntityPage, queryPage } from '../../../test/harness/query-page.ts';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
 import { type Engine, KEY_BYTES_MAX } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
@@ -14,13 +15,7 @@ import { StorageError } from '../storage-error.ts';
 import { changeEntities } from './change-entities.ts';
 import { createTable } from './create-table.ts';
 import { deleteTable } from './delete-table.ts';
-import {
-  type EntityPage,
-  QUERY_LIMITS,
-  type QueryEntitiesRequest,
-  type QueryLimits,
-  queryEntities,
-} from './query-entities.ts';
+import { QUERY_LIMITS, type QueryEntitiesRequest, type QueryLimits } from './query-entities.ts';
 
 /** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
 const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
@@ -83,7 +78,7 @@ const keysGiven = (given: readonly Given[]): string[] => keysOf(given.map(({ key
 type Question = Partial<Omit<QueryEntitiesRequest, 'name'>>;
 
 const ask = (store: TestStore, question: Question, limits?: QueryLimits): Promise<EntityPage> =>
-  queryEntities(
+  queryPage(
     store.storage,
     { name: NAME, filter: null, limit: 1_000, from: null, scope: null, ...question },
     limits ?? QUERY_LIMITS,
@@ -181,7 +176,7 @@ describe('a page', () => {
       if (what === 'ranged') nowMs += 2_500;
     };
     const request = { name: NAME, filter: null, limit: 5_000, from: null, scope: null };
-    const { entities, next } = await queryEntities(watched, request, slow);
+    const { entities, next } = await queryPage(watched, request, slow);
     assert.equal(entities.length, 2 * 512);
     assert.deepEqual(next, { partitionKey: 'p0000', rowKey: 'r1023 ' });
   });
@@ -190,7 +185,7 @@ describe('a page', () => {
     const store = await openTable(grid(1, 1));
     const request = { filter: null, limit: 1, from: null, scope: null };
     const other = { ...request, name: { account: ACCOUNT, table: 'other' } };
-    await assert.rejects(queryEntities(store.storage, other), isMissing);
+    await assert.rejects(queryPage(store.storage, other), isMissing);
     await deleteTable(store.storage, NAME);
     await assert.rejects(ask(store, {}), isMissing);
   });
@@ -198,7 +193,7 @@ describe('a page', () => {
   test('names the table as it was created, whatever the case it was asked for in', async () => {
     const store = await openTable(grid(1, 1));
     const request = { filter: null, limit: 1, from: null, scope: null };
-    const page = await queryEntities(store.storage, { ...request, name: { account: ACCOUNT, table: 'PEOPLE' } });
+    const page = await queryPage(store.storage, { ...request, name: { account: ACCOUNT, table: 'PEOPLE' } });
     assert.equal(page.table.name, 'people');
     assert.equal(page.entities.length, 1);
   });

@@ -16,7 +16,7 @@ import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';
 import { entityRanges } from './entity-ranges.ts';
 import { compileFilter, type EntityPredicate } from './filter-entities.ts';
-import { loadTable, type StoredEntity, type TableName } from './load.ts';
+import { loadTable, type TableName } from './load.ts';
 
 export interface QueryEntitiesRequest {
   readonly name: TableName;
@@ -29,11 +29,12 @@ export interface QueryEntitiesRequest {
   readonly scope: EntityScope | null;
 }
 
-export interface EntityPage {
-  readonly table: TableRecord;
-  readonly entities: readonly StoredEntity[];
-  /** Where the next page starts; null at the end. */
-  readonly next: EntityKey | null;
+/** Where the entities of a page go, in order. */
+export interface EntitySink {
+  /** Before the first: of which table they are. */
+  begin(table: TableRecord): void;
+  /** The bytes last as long as the call. */
+  take(key: Key, value: Uint8Array): void;
 }
 
 export interface QueryLimits {
@@ -53,16 +54,19 @@ export const QUERY_LIMITS: QueryLimits = {
 /** Between two steps everybody else has a turn, so they are short; an entity may have a megabyte. */
 const STEP: ScanOptions = { limit: 512, bytesMax: 1024 * 1024 };
 
+/** Where the next page starts; null at the end. */
 export async function queryEntities(
   storage: Storage,
   request: QueryEntitiesRequest,
+  sink: EntitySink,
   limits: QueryLimits = QUERY_LIMITS,
-): Promise<EntityPage> {
+): Promise<EntityKey | null> {
   const snapshot = storage.engine.snapshot();
   try {
     const table = await loadTable(snapshotReader(snapshot), request.name);
+    sink.begin(table);
     const ranges = rangesOf(request, { account: request.name.account, tableId: table.id });
-    return { table, ...(await fillPage(snapshot, ranges, { request, limits })) };
+    return await fillPage(snapshot, ranges, { page: new Page(request, sink, limits), limits });
   } finally {
     snapshot.close();
   }
@@ -71,46 +75,47 @@ export async function queryEntities(
 async function fillPage(
   snapshot: Snapshot,
   ranges: readonly KeyRange[],
-  { request, limits }: { readonly request: QueryEntitiesRequest; readonly limits: QueryLimits },
-): Promise<Omit<EntityPage, 'table'>> {
-  const { monotonicMs } = limits;
-  const page = new Page(request, limits);
-  const endsAtMs = monotonicMs() + limits.scanMsMax;
+  { page, limits: { monotonicMs, scanMsMax } }: { readonly page: Page; readonly limits: QueryLimits },
+): Promise<EntityKey | null> {
+  const endsAtMs = monotonicMs() + scanMsMax;
   let isFirst = true;
   for (const { from, to } of ranges) {
     for (let start: Key | null = from; start !== null; ) {
       if (!isFirst) await nextTurn();
       isFirst = false;
-      start = await snapshot.scan({ from: start, to }, STEP, page.take);
-      if (page.isFull) return { entities: page.entities, next: parseEntityKey(start as Key) };
-      if (start !== null && monotonicMs() >= endsAtMs) return { entities: page.entities, next: placeAt(start) };
+      start = await snapshot.scan({ from: start, to }, STEP, page.see);
+      if (page.isFull) return parseEntityKey(start as Key);
+      if (start !== null && monotonicMs() >= endsAtMs) return placeAt(start);
     }
   }
-  return { entities: page.entities, next: null };
+  return null;
 }
 
-/** What of the entities that it is shown belongs to the page. */
+/** What of the entities that are seen belongs to the page. */
 class Page {
-  readonly entities: StoredEntity[] = [];
-  /** It was shown one that belongs to the next page. */
+  /** The last one seen belongs to the next page. */
   isFull = false;
+  readonly #sink: EntitySink;
   readonly #isMatch: EntityPredicate;
   readonly #limit: number;
   readonly #bytesMax: number;
+  #count = 0;
   #bytes = 0;
 
-  constructor({ filter, limit }: QueryEntitiesRequest, { pageBytesMax }: QueryLimits) {
+  constructor({ filter, limit }: QueryEntitiesRequest, sink: EntitySink, { pageBytesMax }: QueryLimits) {
+    this.#sink = sink;
     this.#isMatch = filter === null ? () => true : compileFilter(filter);
     this.#limit = limit;
     this.#bytesMax = pageBytesMax;
   }
 
-  readonly take = (key: Key, value: Uint8Array): boolean => {
-    if (this.entities.length === this.#limit) return this.#end();
+  readonly see = (key: Key, value: Uint8Array): boolean => {
+    if (this.#count === this.#limit) return this.#end();
     if (!this.#isMatch(key, value)) return true;
     this.#bytes += value.length;
-    if (this.#bytes > this.#bytesMax && this.entities.length > 0) return this.#end();
-    this.entities.push({ ...parseEntityKey(key), value: Buffer.from(value) });
+    if (this.#bytes > this.#bytesMax && this.#count > 0) return this.#end();
+    this.#count++;
+    this.#sink.take(key, value);
     return true;
   };
 
