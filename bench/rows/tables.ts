@@ -20,6 +20,8 @@ import type { Row, Scale } from './row.ts';
 
 const smallCount = 1000;
 const batchCount = 100;
+/** Connections that write batches. */
+const loaderCount = 8;
 /** All entities of a table stand in one partition: wrk puts nothing but a number into a path. */
 const partition = 'one';
 const numberDigits = 6;
@@ -33,10 +35,11 @@ export function tableRows(scale: Scale): Row[] {
     contestant.name === 'azurite' ? scale.azuriteEntityCount : scale.entityCount;
   const small = (): number => smallCount;
   const shared = { unit: 'req/s', better: 'higher', stage: 'fresh', rounds: scale.rounds, warmsUp: true } as const;
-  const inTurns = (contestant: Contestant, step: (lane: Lane) => Promise<string | null>): Promise<Outcome> => {
-    const { connections, roundSeconds: seconds } = scale;
-    return rateInLanes({ ports: contestant.tablePorts, connections, seconds }, step);
-  };
+  const inTurns = (
+    contestant: Contestant,
+    step: (lane: Lane) => Promise<string | null>,
+    connections = scale.connections,
+  ): Promise<Outcome> => rateInLanes({ ports: contestant.tablePorts, connections, seconds: scale.roundSeconds }, step);
   let inserted = 0;
 
   const upsert = (name: string, table: string, countOf: (contestant: Contestant) => number, title: string): Row => ({
@@ -97,15 +100,16 @@ export function tableRows(scale: Scale): Row[] {
     {
       ...shared,
       name: 'entity-batch',
-      title: `Batches of ${batchCount} upserts`,
+      title: `Batches of ${batchCount} upserts, ${loaderCount} loaders`,
       unit: 'entities/s',
       prepare: (contestant) => makeTable(contestant, 'batched'),
       round: async (contestant) => {
-        const outcome = await inTurns(contestant, async (lane) => {
+        const load = async (lane: Lane): Promise<string | null> => {
           const first = Math.floor(Math.random() * 1000) * batchCount;
           const answer = await lane.send(batchOf(contestant, 'batched', { first, count: batchCount }));
           return failureOfBatch(contestant, answer);
-        });
+        };
+        const outcome = await inTurns(contestant, load, loaderCount);
         return { ...outcome, value: outcome.value * batchCount };
       },
     },
@@ -213,7 +217,7 @@ async function fillTable(contestant: Contestant, table: string, count: number): 
   await makeTable(contestant, table);
   let next = 0;
   const ports = contestant.tablePorts;
-  await inLanes({ ports, connections: 16 }, async (lane) => {
+  await inLanes({ ports, connections: loaderCount }, async (lane) => {
     while (next < count) {
       const first = next;
       next += batchCount;

@@ -257,7 +257,7 @@ class Values {
   read(reused: Buffer, size: unknown): Buffer {
     const lengthBytes = typeof size === 'number' ? size : reused.length;
     // The buffer's length is what was read last; its memory is longer.
-    const value = Buffer.from(reused.buffer, reused.byteOffset, lengthBytes);
+    const value = reused.subarray(0, lengthBytes);
     if (this.arePassing) return value;
     const copy = Buffer.allocUnsafe(lengthBytes);
     copy.set(value);
