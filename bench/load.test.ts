@@ -68,8 +68,24 @@ test('the length in the answer to a HEAD announces no body', async (context) => 
   assert.equal((await lane.send({ method: 'HEAD', path: '/' })).bodyBytes, 0);
 });
 
-test('a chunked answer is refused by name instead of being miscounted', async (context) => {
-  const lane = await open(context, [['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n']]);
+test('a chunked answer is read to its last chunk, however it comes', async (context) => {
+  const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const next = ['HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n'];
+  for (const pieces of [
+    [`${head}3\r\nabc\r\n0\r\n\r\n`],
+    [head, '3\r\nabc\r\n', '0\r\n\r\n'],
+    [head, '3\r\nabc\r\n0\r', '\n\r', '\n'],
+    [`${head}0\r\n\r\n`],
+    [head, '0\r\n', '\r\n'],
+  ]) {
+    const lane = await open(context, [pieces, next]);
+    assert.equal((await lane.send({ method: 'GET', path: '/' })).status, 200, pieces.join('|'));
+    assert.equal((await lane.send({ method: 'GET', path: '/' })).status, 201, pieces.join('|'));
+  }
+});
+
+test('an answer that does not say where it ends is refused by name', async (context) => {
+  const lane = await open(context, [['HTTP/1.1 200 OK\r\n\r\nabc']]);
   await assert.rejects(lane.send({ method: 'GET', path: '/' }), /without a length/);
 });
 

@@ -223,6 +223,11 @@ export class Lane {
     const body = this.#unread.slice(headLength + 4);
     this.#unread = '';
     const bodyBytes = this.#announcedBodyBytes(this.#answer);
+    if (bodyBytes === null && headerOf(this.#answer, 'transfer-encoding') !== 'chunked') {
+      this.#fail(new Error(`an answer without a length: ${this.#answer.head}`));
+      this.#socket.destroy();
+      return;
+    }
     if (bodyBytes === null) {
       // An empty body has no line before its last chunk.
       this.#tail = '\r\n';
