@@ -57,8 +57,10 @@ test('an account without tables has one empty page', async () => {
 
 for (const [filter, want] of [
   ["TableName eq 'banana'", ['banana']],
-  ["TableName eq 'Banana'", []],
-  ["TableName ge 'b' and TableName lt 'd'", ['banana', 'cherry1']],
+  ["TableName eq 'BANANA'", ['banana']],
+  ["TableName eq 'apple'", ['Apple']],
+  ["TableName ge 'B' and TableName lt 'd'", ['banana', 'Cherry', 'cherry1']],
+  ["not (TableName ne 'FIG' or TableName eq 'banana')", ['fig']],
   ["not (TableName eq 'banana')", ['Apple', 'Cherry', 'cherry1', 'fig']],
   ["Other eq 'banana'", []],
 ] as const) {

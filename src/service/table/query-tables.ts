@@ -18,14 +18,15 @@ export async function queryTables(
   storage: Storage,
   request: {
     readonly account: string;
-    /** On TableName alone. */
+    /** On TableName alone, without regard to case. */
     readonly filter: Filter | null;
     /** The first name that the page may show. */
     readonly from: string;
     readonly limit: number;
   },
 ): Promise<TablePage> {
-  const { filter, limit } = request;
+  const { limit } = request;
+  const filter = request.filter === null ? null : withoutCase(request.filter);
   const names: string[] = [];
   const snapshot = storage.engine.snapshot();
   try {
@@ -46,4 +47,22 @@ export async function queryTables(
 }
 
 const isMatch = (filter: Filter, name: string): boolean =>
-  matchesFilter(filter, (property) => (property === 'TableName' ? { type: 'Edm.String', value: name } : null));
+  matchesFilter(filter, (property) =>
+    property === 'TableName' ? { type: 'Edm.String', value: name.toLowerCase() } : null,
+  );
+
+/** A name finds its table in any case, here too: some tools ask the list whether a table is there. */
+function withoutCase(filter: Filter): Filter {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return { ...filter, left: withoutCase(filter.left), right: withoutCase(filter.right) };
+    case 'not':
+      return { ...filter, operand: withoutCase(filter.operand) };
+    case 'compare':
+      if (filter.literal.type !== 'Edm.String') return filter;
+      return { ...filter, literal: { type: 'Edm.String', value: filter.literal.value.toLowerCase() } };
+    default:
+      return filter;
+  }
+}
