@@ -70,8 +70,11 @@ class Simulation {
       if (step % 5 === 0) await this.#check();
     }
     await this.#end();
-    assert.ok(this.#doneCount > 0, 'some were followed whole');
-    assert.ok(this.#partCount > 0, 'and some in part');
+  }
+
+  /** Some were followed whole, and some in part. */
+  get didBoth(): boolean {
+    return this.#doneCount > 0 && this.#partCount > 0;
   }
 
   async #act(): Promise<void> {
@@ -292,12 +295,16 @@ const pageOf = (bytes: Buffer, page: number): Buffer =>
 const isZero = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
 
 const firstSeed = new Random().seed;
-const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed];
+/** Of these it is known what they do; of another it is not. */
+const KNOWN_SEEDS = [1, 2, 3];
+const seeds = process.env['LARIMAR_SEED'] === undefined ? [...KNOWN_SEEDS, firstSeed] : [firstSeed];
 
 for (const seed of seeds) {
   test(`a map that follows another is what it follows, seed ${seed}`, async () => {
     const store = new PageStore({ engine: new MemoryEngine(), settings: SETTINGS });
-    await new Simulation(new Random(seed), store).run(100);
+    const simulation = new Simulation(new Random(seed), store);
+    await simulation.run(100);
+    if (KNOWN_SEEDS.includes(seed)) assert.ok(simulation.didBoth);
   });
 }
 

@@ -1,9 +1,7 @@
 /**
- * The oldest version of Node that is supported, and every newer line still maintained: under each, all unit tests in
- * one process, and the official client's short story against a server that runs under the same version. The versions
- * come from npm's `node` package; where they cannot be had, these tests are skipped.
+ * A version of Node: under it, all unit tests in one process, and the official client's short story against a server that
+ * runs under the same version. It comes from npm's `node` package; where it cannot be had, these tests are skipped.
  */
-// engines: embedded
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -15,8 +13,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Tool, tool } from './tool.ts';
 
-const VERSIONS = ['20.19', '22', '24'];
-
 const outDir = fileURLToPath(new URL('../..', import.meta.url));
 const loadsTestFiles = join(outDir, 'test/runner/entry.js');
 const story = fileURLToPath(new URL('sdk-story.test.js', import.meta.url));
@@ -24,7 +20,7 @@ const unitTests = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.ts'))
   .map((path) => join(outDir, 'src', path.replace(/\.ts$/, '.js')));
 
-for (const version of VERSIONS) {
+export function testUnderNode(version: string): void {
   describe(`under Node ${version}`, () => {
     let folder: string;
     let node: Tool;

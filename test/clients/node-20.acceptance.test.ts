@@ -1,0 +1,5 @@
+/** The oldest version of Node that is supported. */
+// engines: embedded
+import { testUnderNode } from './under-node.ts';
+
+testUnderNode('20.19');

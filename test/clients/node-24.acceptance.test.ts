@@ -1,0 +1,5 @@
+/** Node 24, a line still maintained. */
+// engines: embedded
+import { testUnderNode } from './under-node.ts';
+
+testUnderNode('24');
