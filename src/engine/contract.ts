@@ -230,6 +230,25 @@ export function engineContract(name: string, open: () => Promise<EngineHarness>,
     }
   });
 
+  contract('what a visitor throws ends the scan, and comes out as it is', async (engine) => {
+    await commit(engine, { put: { a: '1', b: '2', c: '3' } });
+    const view = engine.snapshot();
+    const range = { from: bytes('a'), to: bytes('z') };
+    const thrown = new RangeError('not like this');
+    let seenCount = 0;
+    const visit = (): boolean => {
+      if (++seenCount === 2) throw thrown;
+      return true;
+    };
+    await assert.rejects(view.scan(range, { limit: 9, bytesMax: 99 }, visit), thrown);
+    assert.equal(seenCount, 2);
+    // What is read afterwards is the reader's to keep.
+    const [first] = await view.get([bytes('a')]);
+    await view.get([bytes('b')]);
+    assert.equal(Buffer.from(first?.value ?? []).toString(), '1');
+    view.close();
+  });
+
   contract('a scan shows large values whole', async (engine) => {
     const large = 'x'.repeat(3_000_000);
     await commit(engine, { put: { a: 'small', b: large, c: 'small again' } });

@@ -226,16 +226,20 @@ export class DurableView {
   scan({ from, to }: KeyRange, { limit, bytesMax }: ScanOptions, visit: Visit): Key | null {
     this.#refuseEnded();
     let [seenCount, seenBytes] = [0, 0];
+    let isVisiting = false;
     this.#values.arePassing = true;
     try {
       for (const { key, value } of this.#store.getRange({ start: from, end: to, ...this.#options })) {
-        if (seenCount === limit || seenBytes >= bytesMax || !visit(key, value)) return key;
+        if (seenCount === limit || seenBytes >= bytesMax) return key;
+        isVisiting = true;
+        if (!visit(key, value)) return key;
+        isVisiting = false;
         seenCount++;
         seenBytes += value.length;
       }
       return null;
     } catch (error) {
-      throw unavailable(UNREADABLE, error);
+      throw isVisiting ? error : unavailable(UNREADABLE, error);
     } finally {
       this.#values.arePassing = false;
     }
