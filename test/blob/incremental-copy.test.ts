@@ -495,7 +495,9 @@ describe('races', () => {
       }
     });
     await ended(to);
-    assert.deepEqual(copied, [...new Set(copied)].sort());
+    assert.equal(new Set(copied).size, copied.length, 'no snapshot is copied twice');
+    // Answers may overtake each other on their way; in which order the copies were made, their snapshots show below.
+    copied.sort();
     const listed: string[] = [];
     for await (const { snapshot } of container.listBlobsFlat({ includeSnapshots: true, prefix: to.name })) {
       if (snapshot !== undefined) listed.push(snapshot);
