@@ -66,9 +66,10 @@ function apply(
   const refusal = refuseEntityChange(change, ticksBefore);
   if (refusal !== null) return refusal;
   if (change.kind === 'delete') return null;
-  const properties = changedProperties(change, before === null ? null : decodeEntity(before).properties);
+  const mergesWith = change.kind === 'merge' && before !== null ? decodeEntity(before).properties : null;
+  const properties = changedProperties(change, mergesWith);
   // Each part was judged on its own; merged with what was there, it may be too much.
-  const tooMuch = change.kind === 'merge' && before !== null ? refuseEntity(key, properties) : null;
+  const tooMuch = mergesWith === null ? null : refuseEntity(key, properties);
   if (tooMuch !== null) return tooMuch;
   const ticks = BigInt(storage.etags.next(ticksBefore === null ? null : etagOf(ticksBefore), nowMs));
   return encodeEntity({ ticks, properties });
