@@ -123,13 +123,19 @@ function parseRequestPart(lines: readonly string[]): RequestPart {
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-function parseHeaders(lines: readonly string[]): [name: string, value: string][] {
+function parseHeaders(lines: readonly string[]): (readonly [name: string, value: string])[] {
   return lines.map((line) => {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0));
-    if (!HEADER_NAME.test(name)) throw malformed('A header is to be one line of the form: Name: value');
-    return [name, trimBlanks(line, colon + 1)];
+    const header = parseHeaderLine(line);
+    if (header === null) throw malformed('A header is to be one line of the form: Name: value');
+    return header;
   });
+}
+
+/** Null where the line is no header. */
+export function parseHeaderLine(line: string): readonly [name: string, value: string] | null {
+  const colon = line.indexOf(':');
+  const name = line.slice(0, Math.max(colon, 0));
+  return HEADER_NAME.test(name) ? [name, trimBlanks(line, colon + 1)] : null;
 }
 
 /** Not trim(): a byte of a character beyond ASCII may look like a blank. */
@@ -144,6 +150,9 @@ const BLANKS = ' \t';
 
 const CONTENT_ID = /^[\u0020-\u007e]{1,1024}$/;
 
+/** Whether a Content-ID can be echoed. */
+export const isContentId = (text: string): boolean => CONTENT_ID.test(text);
+
 /** The Content-ID, of a part that is a request and nothing else. */
 function readPartHeaders(headers: readonly (readonly [name: string, value: string])[]): string | null {
   const values = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
@@ -155,7 +164,7 @@ function readPartHeaders(headers: readonly (readonly [name: string, value: strin
     throw malformed('The Content-Transfer-Encoding of a part is to be binary.');
   }
   const contentId = values.get('content-id') ?? null;
-  if (contentId !== null && !CONTENT_ID.test(contentId)) throw malformed('The Content-ID of a part is not readable.');
+  if (contentId !== null && !isContentId(contentId)) throw malformed('The Content-ID of a part is not readable.');
   return contentId;
 }
 

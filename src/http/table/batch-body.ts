@@ -5,7 +5,7 @@
  * https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
  */
 import { StorageError } from '../../service/storage-error.ts';
-import { parseBoundary } from '../multipart.ts';
+import { isContentId, parseBoundary, parseHeaderLine } from '../multipart.ts';
 import { malformedBatch, readHead, splitParts } from './batch-parts.ts';
 
 /** Names in lower case, in the order sent. */
@@ -88,29 +88,15 @@ function parseRequestLine(line: string): { readonly method: string; readonly url
   return { method, url };
 }
 
-const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-
 function parseHeaders(lines: readonly string[], fromIndex: number): PartHeaders {
   const headers: [name: string, value: string][] = [];
   for (let index = fromIndex; index < lines.length; index++) {
-    const line = lines[index] as string;
-    const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(colon, 0));
-    if (!HEADER_NAME.test(name)) throw malformedBatch('A header is to be one line of the form: Name: value');
-    headers.push([name.toLowerCase(), trimBlanks(line, colon + 1)]);
+    const header = parseHeaderLine(lines[index] as string);
+    if (header === null) throw malformedBatch('A header is to be one line of the form: Name: value');
+    headers.push([header[0].toLowerCase(), header[1]]);
   }
   return headers;
 }
-
-/** Not trim(): a byte of a character beyond ASCII may look like a blank. */
-function trimBlanks(line: string, from: number): string {
-  let [start, end] = [from, line.length];
-  while (start < end && isBlank(line.charCodeAt(start))) start++;
-  while (start < end && isBlank(line.charCodeAt(end - 1))) end--;
-  return line.slice(start, end);
-}
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /** The first of several. */
 function valueOf(headers: PartHeaders, name: string): string | null {
@@ -128,11 +114,9 @@ function refusePartHeaders(headers: PartHeaders): void {
   }
 }
 
-const CONTENT_ID = /^[\u0020-\u007e]{1,1024}$/;
-
 function readContentId(text: string | null): string | null {
   if (text === null || text === '') return null;
-  if (!CONTENT_ID.test(text)) throw malformedBatch('A Content-ID is not readable.');
+  if (!isContentId(text)) throw malformedBatch('A Content-ID is not readable.');
   return text;
 }
 
