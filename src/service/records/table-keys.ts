@@ -71,10 +71,16 @@ export const entityTableIdOf = (key: Key): Id => {
 
 export function parseEntityKey(key: Key): EntityKey {
   const bytes = asBuffer(key);
-  const start = bytes.indexOf(0) + 1 + ID_BYTES;
-  const end = bytes.indexOf(0, start);
+  const start = partitionStartOf(bytes);
+  const end = partitionEndOf(bytes, start);
   return { partitionKey: readKey(bytes, start, end), rowKey: readKey(bytes, end + 1, bytes.length) };
 }
+
+/** Where the partition key begins in the key of an entity. */
+export const partitionStartOf = (key: Key): number => key.indexOf(0) + 1 + ID_BYTES;
+
+/** Where it ends: at a NUL, behind which the row key stands to the end. */
+export const partitionEndOf = (key: Key, partitionStart: number): number => key.indexOf(0, partitionStart);
 
 /** Where the two keys stand, in UTF-8. */
 export interface KeyBytes {
@@ -88,8 +94,8 @@ export interface KeyBytes {
 /** In the record's own key, where that is UTF-8 already. */
 export function keyBytesOf(key: Key): KeyBytes {
   if (key.includes(SURROGATE_LEAD_BYTE)) return keyBytesOfTexts(parseEntityKey(key));
-  const partitionStart = key.indexOf(0) + 1 + ID_BYTES;
-  const partitionEnd = key.indexOf(0, partitionStart);
+  const partitionStart = partitionStartOf(key);
+  const partitionEnd = partitionEndOf(key, partitionStart);
   return { bytes: key, partitionStart, partitionEnd, rowStart: partitionEnd + 1, rowEnd: key.length };
 }
 
@@ -101,6 +107,13 @@ export function keyBytesOfTexts({ partitionKey, rowKey }: EntityKey): KeyBytes {
 
 const SURROGATES = /[\ud800-\udfff]/;
 const SURROGATE_LEAD_BYTE = 0xed;
+
+/** The bytes that a partition or row key of this text has, which sort as texts do. */
+export function encodeKeyText(text: string): Buffer {
+  const bytes = Buffer.allocUnsafe(keyBytes(text));
+  writeKey(bytes, text, 0);
+  return bytes;
+}
 
 function keyBytes(text: string): number {
   const bytes = Buffer.byteLength(text);

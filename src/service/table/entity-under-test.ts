@@ -3,9 +3,9 @@
  * filter names. Nothing is looked for before it is asked for, and the record is walked at most once. One object serves all
  * entities of a query, one after the other.
  */
-import { ID_BYTES } from '../../base/ids.ts';
 import type { Key } from '../../engine/engine.ts';
 import { EntityCursor } from '../records/entity-record.ts';
+import { partitionEndOf, partitionStartOf } from '../records/table-keys.ts';
 
 export class EntityUnderTest {
   /** In the order of `compareNames`; a property's slot is its place here. */
@@ -86,8 +86,8 @@ export class EntityUnderTest {
   }
 
   #findKeys(): void {
-    this.#partitionStart = this.key.indexOf(0) + 1 + ID_BYTES;
-    this.#partitionEnd = this.key.indexOf(0, this.#partitionStart);
+    this.#partitionStart = partitionStartOf(this.key);
+    this.#partitionEnd = partitionEndOf(this.key, this.#partitionStart);
   }
 
   /** Negative if the filter has no use for it. */

@@ -7,7 +7,7 @@ import type { Key } from '../../engine/engine.ts';
 import type { EdmValue } from '../../rules/edm.ts';
 import { type ComparisonOperator, type Filter, partsOf } from '../../rules/entity-filter.ts';
 import { HOLDS, orderOfPlain } from '../../rules/entity-filter-comparison.ts';
-import { entityKey, type TableAddress } from '../records/table-keys.ts';
+import { encodeKeyText } from '../records/table-keys.ts';
 import { encodedOrder } from './encoded-order.ts';
 import { EntityUnderTest } from './entity-under-test.ts';
 
@@ -96,13 +96,13 @@ function testComparison({ property, operator, literal }: Comparison, entity: Ent
 }
 
 function testPartitionKey(operator: ComparisonOperator, text: string, entity: EntityUnderTest): Test {
-  const literal = asInKeys(text);
+  const literal = encodeKeyText(text);
   const holds = HOLDS[operator];
   return () => holds(-literal.compare(entity.key, entity.partitionStart, entity.partitionEnd));
 }
 
 function testRowKey(operator: ComparisonOperator, text: string, entity: EntityUnderTest): Test {
-  const literal = asInKeys(text);
+  const literal = encodeKeyText(text);
   const holds = HOLDS[operator];
   return () => holds(-literal.compare(entity.key, entity.partitionEnd + 1));
 }
@@ -123,10 +123,3 @@ function testProperty({ property, operator, literal }: Comparison, entity: Entit
     return order !== null && holds(order);
   };
 }
-
-const SOMEWHERE: TableAddress = { account: '', tableId: '0'.repeat(24) };
-const ROW_KEY_AT = entityKey(SOMEWHERE, { partitionKey: '', rowKey: '' }).length;
-
-/** The bytes that a key of this text has, which sort as texts do. */
-const asInKeys = (text: string): Buffer =>
-  Buffer.from(entityKey(SOMEWHERE, { partitionKey: '', rowKey: text }).subarray(ROW_KEY_AT));
