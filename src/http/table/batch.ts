@@ -120,7 +120,7 @@ function parseChangeOf(
 /** A batch is let in with any of the permissions: what its parts need is asked here. */
 function refuseUnpermitted(exchange: BatchExchange, { need }: Operation): void {
   const { identity, service, version } = exchange;
-  refuse(refuseNeed(identity, typeof need === 'function' ? need(exchange) : need, { service, version }));
+  refuse(refuseNeed(identity, need, { service, version }));
 }
 
 async function applyChanges(

@@ -7,8 +7,7 @@ import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 export interface Operation {
   /** As in Microsoft's documentation. */
   readonly name: string;
-  /** Some operations need different things by what exactly is asked. */
-  readonly need: Need | ((exchange: Exchange) => Need);
+  readonly need: Need;
   handle(storage: Storage, exchange: AuthorizedExchange, resource: TableResource, means: Means): Promise<Reply>;
 }
 

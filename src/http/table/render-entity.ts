@@ -60,7 +60,7 @@ export class EntityFeed implements EntitySink {
     if (!this.#isEmpty) this.#out.byte(COMMA);
     this.#isEmpty = false;
     this.#out.byte(OPENING_BRACE);
-    this.#writer?.members(keyBytesOf(key), value);
+    (this.#writer as EntityWriter).members(keyBytesOf(key), value);
     this.#out.byte(CLOSING_BRACE);
   }
 

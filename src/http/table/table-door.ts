@@ -19,7 +19,7 @@ export function tableDoor(storage: Storage): Door {
       const { operation, resource } = findOperation(exchange);
       return {
         operation: operation.name,
-        need: typeof operation.need === 'function' ? operation.need(exchange) : operation.need,
+        need: operation.need,
         resource: namesOf(resource),
         handle: (authorized) => operation.handle(storage, authorized, resource, { find: findOperation }),
       };
