@@ -1,6 +1,7 @@
 /** The Blob service as a door: routes in front, the two things of its data that the edge needs beside them. */
 import { systemClock } from '../../base/clock.ts';
-import { findContainer, snapshotReader } from '../../service/blob/load.ts';
+import { findContainer } from '../../service/blob/load.ts';
+import { snapshotReader } from '../../service/records/record-reader.ts';
 import { knownServiceProperties } from '../../service/service-properties.ts';
 import type { Storage } from '../../service/storage.ts';
 import { type CopySourceContext, resolveCopySource } from '../copy-source.ts';

@@ -6,10 +6,11 @@ import type { StagedExtent } from '../extents/extents.ts';
 import type { AppendedBlock, AppendedContent, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { appendedBlockKey } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { invalidHeader, StorageError } from '../storage-error.ts';
 import { changeBlob } from './change-blob.ts';
-import { type BlobRequest, loadCommittedBlob, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadCommittedBlob, refuse, situation } from './load.ts';
 import { type Body, takeBody } from './take-body.ts';
 
 export interface AppendBlockRequest extends BlobRequest {

@@ -11,10 +11,11 @@ import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
 import { blobKeys, containerKey, containerNameOf, containerRange } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { findContainer, snapshotReader } from './load.ts';
+import { findContainer } from './load.ts';
 import { parseTagKey, tagPrefix } from './tag-index.ts';
 
 const STEP_RECORDS = 500;

@@ -4,17 +4,10 @@ import { refuseBlobReadOperation } from '../../rules/precedence.ts';
 import { resolveRange, type Slice, type ByteRange as WantedRange } from '../../rules/range-header.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { blobKeys } from '../records/keys.ts';
+import { type RecordReader, snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import {
-  type BlobRequest,
-  type LoadedBlob,
-  loadCommittedBlob,
-  type RecordReader,
-  refuse,
-  situation,
-  snapshotReader,
-} from './load.ts';
+import { type BlobRequest, type LoadedBlob, loadCommittedBlob, refuse, situation } from './load.ts';
 
 export interface BlobRead {
   readonly blob: BlobRecord;

@@ -5,9 +5,10 @@ import type { BlobRecord, StagedBlock, StagingRecord } from '../records/blob-rec
 import { decodeJson, UnreadableRecord } from '../records/codec.ts';
 import { layoutKey, stagedBlockIdOf, stagedBlockRange } from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
-import { type BlobRequest, loadBlob, loadCommittedBlob, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadBlob, loadCommittedBlob, refuse, situation } from './load.ts';
 
 const STEP_RECORDS = 1_000;
 

@@ -6,9 +6,10 @@ import { refuseBlobReadOperation } from '../../rules/precedence.ts';
 import { resolveRange, type ByteRange as WantedRange } from '../../rules/range-header.ts';
 import { pageRanges, pageRangesDiff } from '../pages/list-pages.ts';
 import type { BlobRecord, PagesContent } from '../records/blob-record.ts';
+import { type RecordReader, snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type BlobRequest, loadCommittedBlob, type RecordReader, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadCommittedBlob, refuse, situation } from './load.ts';
 
 export interface PageRangesRequest extends BlobRequest {
   readonly range: WantedRange | null;

@@ -8,11 +8,12 @@ import { compareBytes, successor } from '../../base/bytes.ts';
 import type { Id } from '../../base/ids.ts';
 import type { Key, Snapshot } from '../../engine/engine.ts';
 import { blobKeys, blobNameEnd, blobNameStart, blobRange, type ParsedBlobKey, parseBlobKey } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { formatPlace, type ListPlace, parsePlace, placeKey } from './list-place.ts';
 import { ListedName, type ListedRecord, type Shown, type Wanted } from './listed-name.ts';
-import { type ContainerName, findContainer, snapshotReader } from './load.ts';
+import { type ContainerName, findContainer } from './load.ts';
 
 /** Records read per turn of the event loop. */
 const STEP = 500;

@@ -10,8 +10,9 @@ import { retentionUntil } from '../../rules/retention.ts';
 import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { blobKeys, type PastKind, pastKey } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { type ListBlobsRequest, type ListedBlob, listBlobs } from './list-blobs.ts';
-import { findContainer, snapshotReader } from './load.ts';
+import { findContainer } from './load.ts';
 
 /** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
 const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };

@@ -1,6 +1,5 @@
 /** Reading the records that blob and container operations start from, in a transaction or in a snapshot. */
 import type { Id } from '../../base/ids.ts';
-import type { Snapshot } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import type { Conditions } from '../../rules/conditions.ts';
 import type { LeaseId } from '../../rules/lease.ts';
@@ -13,7 +12,7 @@ import type { BlobRecord, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
 import { type BlobAddress, blobKeys, containerKey, pastKey, servicePropertiesKey } from '../records/keys.ts';
-import type { RangeReader } from '../records/scan.ts';
+import type { RecordReader } from '../records/record-reader.ts';
 import type { ServiceProperties } from '../service-properties.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
@@ -46,16 +45,6 @@ export interface BlobRequest {
   /** Null: none was sent; absent: the operation asks for none. */
   readonly key?: CustomerKey | null;
 }
-
-/** What is common to a transaction and a snapshot. */
-export interface RecordReader extends RangeReader {
-  getMany(keys: readonly Uint8Array[]): Promise<(Uint8Array | null)[]>;
-}
-
-export const snapshotReader = (snapshot: Snapshot): RecordReader => ({
-  getMany: async (keys) => (await snapshot.get(keys)).map((entry) => entry?.value ?? null),
-  range: (range, options) => snapshot.range(range, options),
-});
 
 export async function findContainer(reader: RecordReader, name: ContainerName): Promise<ContainerRecord | null> {
   const [value] = await reader.getMany([containerKey(name.account, name.container)]);

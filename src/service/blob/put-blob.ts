@@ -4,17 +4,10 @@ import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
 import { createPages } from '../pages/page-map.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import {
-  type BlobRequest,
-  type LoadedToWrite,
-  loadBlob,
-  loadBlobToWrite,
-  refuse,
-  situation,
-  snapshotReader,
-} from './load.ts';
+import { type BlobRequest, type LoadedToWrite, loadBlob, loadBlobToWrite, refuse, situation } from './load.ts';
 import {
   type BlobWritten,
   type NewBlob,

@@ -10,18 +10,11 @@ import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import {
-  type BlobRequest,
-  type LoadedBlob,
-  loadBlob,
-  loadBlobToWrite,
-  refuse,
-  situation,
-  snapshotReader,
-} from './load.ts';
+import { type BlobRequest, type LoadedBlob, loadBlob, loadBlobToWrite, refuse, situation } from './load.ts';
 import { encryptionOf, keptLease } from './new-version.ts';
 import { beginStaging, keepAlive } from './staging.ts';
 import { type Body, takeBody } from './take-body.ts';

@@ -5,10 +5,11 @@ import type { Slice } from '../../rules/range-header.ts';
 import { refuseSequence, type SequenceNumber } from '../../rules/sequence-number.ts';
 import { writePages } from '../pages/write-pages.ts';
 import type { BlobRecord, PagesContent } from '../records/blob-record.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { changeBlob } from './change-blob.ts';
-import { type BlobRequest, loadCommittedBlob, refuse, situation, snapshotReader } from './load.ts';
+import { type BlobRequest, loadCommittedBlob, refuse, situation } from './load.ts';
 import { type Body, type TakenBody, takeBody } from './take-body.ts';
 
 export interface SequenceConditions {

@@ -11,11 +11,12 @@ import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
 import { blobRange, containerKey, deletedContainerKey, parseBlobKey } from '../records/keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { scanSteps } from '../records/scan.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { noteDue } from './due.ts';
-import { type ContainerName, findContainer, refuse, snapshotReader } from './load.ts';
+import { type ContainerName, findContainer, refuse } from './load.ts';
 
 const STEP_RECORDS = 500;
 

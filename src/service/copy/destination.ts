@@ -9,20 +9,13 @@ import type { Metadata } from '../../rules/names.ts';
 import { type BlobType, refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { Tags } from '../../rules/tags.ts';
 import { refuseTier, type Tier } from '../../rules/tier.ts';
-import {
-  type BlobRequest,
-  type LoadedToWrite,
-  loadBlob,
-  loadBlobToWrite,
-  refuse,
-  situation,
-  snapshotReader,
-} from '../blob/load.ts';
+import { type BlobRequest, type LoadedToWrite, loadBlob, loadBlobToWrite, refuse, situation } from '../blob/load.ts';
 import { type NewBlob, newBlobFields, newVersion } from '../blob/new-version.ts';
 import { endStaging } from '../blob/staging.ts';
 import { replaceBlob, replacing } from '../blob/store-blob.ts';
 import type { Held } from '../extents/extents.ts';
 import type { BlobHeaders, BlobRecord } from '../records/blob-record.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 

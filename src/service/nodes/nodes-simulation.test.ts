@@ -10,9 +10,10 @@ import { type ClusterNode, MemoryCluster, settle } from '../../../test/harness/m
 import { Random } from '../../../test/harness/random.ts';
 import { blobRequest, blockIdOf } from '../../../test/harness/store.ts';
 import { ExtentMissing } from '../../content/content.ts';
-import { loadCommittedBlob, snapshotReader } from '../blob/load.ts';
+import { loadCommittedBlob } from '../blob/load.ts';
 import { checkStore } from '../check.ts';
 import { UnreadableRecord } from '../records/codec.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 
 const KIB = 1024;
 const BLOBS = ['a', 'b', 'c'];

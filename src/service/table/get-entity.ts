@@ -1,5 +1,5 @@
 import type { EntityKey } from '../../rules/edm.ts';
-import { snapshotReader } from '../blob/load.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';

@@ -1,9 +1,9 @@
 /** Reading the records that table and entity operations start from, in a transaction or in a snapshot. */
 import type { Id } from '../../base/ids.ts';
 import type { EntityKey } from '../../rules/edm.ts';
-import type { RecordReader } from '../blob/load.ts';
 import type { Known } from '../known.ts';
 import { decodeJson } from '../records/codec.ts';
+import type { RecordReader } from '../records/record-reader.ts';
 import { entityKey, tableKey } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import { StorageError } from '../storage-error.ts';
@@ -41,18 +41,15 @@ export interface LoadedEntities {
   }[];
 }
 
-/** Keys in a table that is not known. */
-const NO_TABLE_ID: Id = '0'.repeat(24);
-
 /** The table and some of its entities, in one round trip where the table's id is known. */
 export async function loadEntities(
   reader: RecordReader,
   { account, table: name }: TableName,
   { keys, known }: { readonly keys: readonly EntityKey[]; readonly known: Known },
 ): Promise<LoadedEntities> {
-  const guessedId = known.tables.idOf(account, name.toLowerCase()) ?? NO_TABLE_ID;
+  const guessedId = known.tables.idOf(account, name.toLowerCase());
   const keysIn = (tableId: Id): Uint8Array[] => keys.map((key) => entityKey({ account, tableId }, key));
-  const guessed = guessedId === NO_TABLE_ID ? [] : keysIn(guessedId);
+  const guessed = guessedId === null ? [] : keysIn(guessedId);
   const [found, ...values] = await reader.getMany([tableKey(account, name), ...guessed]);
   if (found === null || found === undefined) throw new StorageError('TableNotFound');
   const table = decodeJson<TableRecord>(found);

@@ -10,7 +10,7 @@ import type { EntityKey } from '../../rules/edm.ts';
 import type { Filter } from '../../rules/entity-filter.ts';
 import { keyBoxes } from '../../rules/entity-key-ranges.ts';
 import type { EntityScope } from '../../rules/entity-scope.ts';
-import { snapshotReader } from '../blob/load.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { entitiesRange, entityKey, parseEntityKey, partitionEnd, type TableAddress } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';

@@ -1,8 +1,8 @@
 /** Operations on a table that exists: finding it, reading and changing its access policies. */
 import { transact } from '../../engine/transact.ts';
 import type { AccessPolicy } from '../../rules/acl.ts';
-import { snapshotReader } from '../blob/load.ts';
 import { encodeJson } from '../records/codec.ts';
+import { snapshotReader } from '../records/record-reader.ts';
 import { tableKey } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Storage } from '../storage.ts';
