@@ -17,6 +17,7 @@ import type { Door, Part, PartRequest, Route } from './door.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { parseRequestTarget } from './request-target.ts';
+import { refuseTimeout } from './routing.ts';
 
 export interface AnswerContext {
   readonly door: Door;
@@ -44,6 +45,7 @@ export async function answer(exchange: HttpExchange, context: AnswerContext): Pr
     return answerPreflight(exchange.corsRules, exchange);
   }
   exchange.version = namedVersion(exchange) ?? (await defaultVersion(exchange, context));
+  refuseTimeout(exchange);
   const route = door.route(exchange);
   exchange.operation = route.operation;
   await admit(exchange, route, context);

@@ -1,8 +1,9 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { getBlobProperties as get } from '../../service/blob/get-blob.ts';
+import { metadataHeaders } from '../metadata.ts';
 import type { Operation } from './operation.ts';
 import { parseKeyedBlobRequest } from './request-headers.ts';
-import { blobHeaders, etagHeaders, metadataHeaders, tierHeaders } from './response-headers.ts';
+import { blobHeaders, etagHeaders, tierHeaders } from './response-headers.ts';
 
 export const getBlobProperties: Operation = {
   name: 'Get Blob Properties',

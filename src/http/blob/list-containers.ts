@@ -3,10 +3,10 @@ import { formatHttpDate } from '../../base/http-date.ts';
 import { reportedLease } from '../../rules/precedence.ts';
 import { type Deleted, remainingDays } from '../../rules/retention.ts';
 import { type ListedContainer, listContainers as list } from '../../service/blob/list-containers.ts';
+import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
+import { renderMetadata } from '../metadata.ts';
 import { XmlWriter } from '../xml.ts';
 import { reportedScope } from './container.ts';
-import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from './list.ts';
-import { renderMetadata } from './listed-blob.ts';
 import type { Operation } from './operation.ts';
 
 const INCLUDE: ReadonlySet<string> = new Set(['metadata', 'deleted', 'system']);

@@ -2,13 +2,14 @@
 import { formatHttpDate } from '../../base/http-date.ts';
 import type { CopyState } from '../../rules/copy.ts';
 import type { Immutability } from '../../rules/immutability.ts';
-import { blobNameNeedsEncoding, type Metadata } from '../../rules/names.ts';
+import { blobNameNeedsEncoding } from '../../rules/names.ts';
 import { reportedLease } from '../../rules/precedence.ts';
 import { remainingDays } from '../../rules/retention.ts';
 import { sortTags, type Tags } from '../../rules/tags.ts';
 import { archiveStatus, tierAt } from '../../rules/tier.ts';
 import type { ListedBlob } from '../../service/blob/list-blobs.ts';
 import type { BlobRecord, StagingRecord } from '../../service/records/blob-record.ts';
+import { renderMetadata } from '../metadata.ts';
 import type { XmlWriter } from '../xml.ts';
 
 /** The words of `include`, and the time of the listing. */
@@ -140,13 +141,6 @@ function renderBlobMetadata(xml: XmlWriter, { metadata, encryption }: BlobRecord
   const isSealedOff = encryption !== undefined && 'keySha256' in encryption && metadata.length > 0;
   if (isSealedOff) xml.leaf('Metadata', '', { Encrypted: 'true' });
   else renderMetadata(xml, metadata);
-}
-
-/** Metadata names are identifiers (rules/names.ts), so each makes an element's name. */
-export function renderMetadata(xml: XmlWriter, metadata: Metadata): void {
-  xml.open('Metadata');
-  for (const [name, value] of metadata) xml.leaf(name, value);
-  xml.close();
 }
 
 /** By name. */

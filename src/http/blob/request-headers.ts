@@ -8,7 +8,6 @@ import { type Conditions, parseEtagCondition } from '../../rules/conditions.ts';
 import { type Immutability, type ImmutabilityMode, parseImmutabilityMode } from '../../rules/immutability.ts';
 import { type LeaseId, parseLeaseId } from '../../rules/lease.ts';
 import { formatMoment, type Moment, parseMoment } from '../../rules/moment.ts';
-import { type Metadata, refuseMetadata } from '../../rules/names.ts';
 import { parseTagCondition, type TagExpression } from '../../rules/tag-expression.ts';
 import { parseTagsHeader, type Tags } from '../../rules/tags.ts';
 import { parseTier, type Tier } from '../../rules/tier.ts';
@@ -21,10 +20,9 @@ import type { BlobHeaders } from '../../service/records/blob-record.ts';
 import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../service/storage-error.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { parseMetadata } from '../metadata.ts';
 import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
-
-const METADATA_PREFIX = 'x-ms-meta-';
 
 export function parseBlobRequest(exchange: AuthorizedExchange, resource: BlobResource): BlobRequest {
   return {
@@ -184,15 +182,6 @@ export function parseLeaseIdHeader(exchange: Exchange, name: string): LeaseId | 
   const id = parseLeaseId(text);
   if (id === null) throw invalidHeader(name, text);
   return id;
-}
-
-export function parseMetadata(exchange: Exchange): Metadata {
-  const metadata = exchange
-    .headersWithPrefix(METADATA_PREFIX)
-    .map(([name, value]) => [name.slice(METADATA_PREFIX.length), value.trim()] as const);
-  const code = refuseMetadata(metadata);
-  if (code !== null) throw new StorageError(code);
-  return metadata;
 }
 
 export function parsePublicAccess(exchange: Exchange): PublicAccess | null {

@@ -6,7 +6,6 @@ import type { CopyState } from '../../rules/copy.ts';
 import type { BlobEncryption } from '../../rules/encryption.ts';
 import type { Immutability } from '../../rules/immutability.ts';
 import type { Lease } from '../../rules/lease.ts';
-import type { Metadata } from '../../rules/names.ts';
 import { reportedLease } from '../../rules/precedence.ts';
 import { archiveStatus, tierAt } from '../../rules/tier.ts';
 import { SINCE_QUOTED_ETAGS } from '../../rules/versions.ts';
@@ -14,6 +13,7 @@ import type { BlobRead } from '../../service/blob/get-blob.ts';
 import type { BlobWritten } from '../../service/blob/new-version.ts';
 import type { BlobHeaders, BlobRecord } from '../../service/records/blob-record.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { metadataHeaders } from '../metadata.ts';
 
 interface Stamped {
   readonly etag: string;
@@ -30,10 +30,6 @@ export function writtenHeaders(exchange: Exchange, blob: BlobWritten): string[] 
 export function etagHeaders(exchange: Exchange, { etag, lastModifiedMs }: Stamped): string[] {
   const text = exchange.version >= SINCE_QUOTED_ETAGS ? `"${etag}"` : etag;
   return ['ETag', text, 'Last-Modified', formatHttpDate(lastModifiedMs)];
-}
-
-export function metadataHeaders(metadata: Metadata): string[] {
-  return metadata.flatMap(([name, value]) => [`x-ms-meta-${name}`, value]);
 }
 
 export function leaseResponseHeaders(stored: Lease, nowMs: number): string[] {

@@ -6,6 +6,8 @@ import type { ErrorCode } from '../../rules/error-code.ts';
 import { ROOT_CONTAINER, refuseBlobName, refuseContainerName } from '../../rules/names.ts';
 import { invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { decodePercent } from '../request-target.ts';
+import { compOf, unknownOperation } from '../routing.ts';
 import { abortCopyBlob } from './abort-copy-blob.ts';
 import { appendBlock, sealAppendBlob } from './append-block.ts';
 import { appendBlockFromUrl } from './append-block-from-url.ts';
@@ -111,14 +113,12 @@ const BLOB: Readonly<Record<string, Operation>> = {
 const OPERATIONS = { service: SERVICE, container: CONTAINER, blob: BLOB } as const;
 
 export function findOperation(exchange: Exchange): { operation: Operation; resource: BlobResource } {
-  refuseTimeout(exchange);
   const { query } = exchange.target;
   const restype = query.get('restype');
   if (restype === 'account') return { operation: accountOperation(exchange), resource: parseAnyResource(exchange) };
   const resource = parseResource(exchange, restype);
-  const comp = (query.get('comp') ?? '').toLowerCase();
-  const operation = OPERATIONS[resource.kind][`${exchange.method} ${comp}`];
-  if (operation === undefined) throw unknownOperation(exchange, resource, comp);
+  const operation = OPERATIONS[resource.kind][`${exchange.method} ${compOf(exchange)}`];
+  if (operation === undefined) throw unknownOperation(exchange, OPERATIONS[resource.kind]);
   if (resource.kind === 'blob') return { operation: byHeaderAndVersion(exchange, operation), resource };
   return { operation, resource };
 }
@@ -161,18 +161,18 @@ function parseResource(exchange: Exchange, restype: string | null): BlobResource
   const isBatch = path === '' && exchange.target.query.get('comp') === 'batch';
   if (restype === 'service' || (path === '' && restype === null) || isBatch) return { kind: 'service' };
   const cut = path.indexOf('/');
-  if (restype === 'container') return container(decode(cut === -1 ? path : path.slice(0, cut)));
+  if (restype === 'container') return container(decodePercent(cut === -1 ? path : path.slice(0, cut)));
   if (restype !== null) throw invalidQuery('restype', restype);
-  if (cut === -1) return blob(ROOT_CONTAINER, decode(path));
-  return blob(decode(path.slice(0, cut)), decode(path.slice(cut + 1)));
+  if (cut === -1) return blob(ROOT_CONTAINER, decodePercent(path));
+  return blob(decodePercent(path.slice(0, cut)), decodePercent(path.slice(cut + 1)));
 }
 
 /** Account information may be asked of anything, even of what does not exist. */
 function parseAnyResource(exchange: Exchange): BlobResource {
   const [first = '', ...rest] = exchange.target.resourcePath.split('/');
   if (first === '') return { kind: 'service' };
-  const name = decode(rest.join('/'));
-  return name === '' ? container(decode(first)) : blob(decode(first), name);
+  const name = decodePercent(rest.join('/'));
+  return name === '' ? container(decodePercent(first)) : blob(decodePercent(first), name);
 }
 
 function container(name: string): BlobResource {
@@ -187,25 +187,4 @@ function blob(containerName: string, name: string): BlobResource {
 
 function refuseName(code: ErrorCode | null): void {
   if (code !== null) throw new StorageError(code);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new StorageError('InvalidUri');
-  }
-}
-
-const VERBS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'MERGE']);
-
-function unknownOperation(exchange: Exchange, resource: BlobResource, comp: string): StorageError {
-  if (!VERBS.has(exchange.method)) return new StorageError('InvalidHttpVerb');
-  const isKnownComp = Object.keys(OPERATIONS[resource.kind]).some((route) => route.endsWith(` ${comp}`));
-  return isKnownComp ? new StorageError('UnsupportedHttpVerb') : invalidQuery('comp', comp);
-}
-
-function refuseTimeout(exchange: Exchange): void {
-  const text = exchange.target.query.get('timeout');
-  if (text !== null && !/^\d{1,9}$/.test(text)) throw invalidQuery('timeout', text, 'Not a number of seconds.');
 }

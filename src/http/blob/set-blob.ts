@@ -7,9 +7,10 @@ import {
 } from '../../service/blob/set-blob-properties.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseMetadata } from '../metadata.ts';
 import type { Operation } from './operation.ts';
 import { parsePageBlobLength } from './put-blob.ts';
-import { parseBlobHeaders, parseBlobRequest, parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
+import { parseBlobHeaders, parseBlobRequest, parseKeyedBlobRequest } from './request-headers.ts';
 import { etagHeaders, writtenHeaders } from './response-headers.ts';
 
 export const setBlobMetadata: Operation = {

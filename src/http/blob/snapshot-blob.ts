@@ -1,7 +1,8 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { snapshotBlob as snapshot } from '../../service/blob/snapshot-blob.ts';
+import { parseMetadata } from '../metadata.ts';
 import type { Operation } from './operation.ts';
-import { parseKeyedBlobRequest, parseMetadata } from './request-headers.ts';
+import { parseKeyedBlobRequest } from './request-headers.ts';
 import { writtenHeaders } from './response-headers.ts';
 
 export const snapshotBlob: Operation = {

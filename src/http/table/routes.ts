@@ -6,6 +6,7 @@
 import { SINCE_UPSERTS } from '../../rules/versions.ts';
 import { invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { compOf, unknownOperation } from '../routing.ts';
 import { batch } from './batch.ts';
 import {
   deleteEntity,
@@ -62,9 +63,9 @@ export function findOperation(exchange: Exchange): { operation: Operation; resou
   const restype = query.get('restype');
   if (restype !== null && !(restype === 'service' && resource.kind === 'service'))
     throw invalidQuery('restype', restype);
-  const comp = (query.get('comp') ?? '').toLowerCase();
-  const operation = OPERATIONS[resource.kind][`${methodOf(exchange)} ${comp}`];
-  if (operation === undefined) throw unknownOperation(exchange, resource, comp);
+  const operations = OPERATIONS[resource.kind];
+  const operation = operations[`${methodOf(exchange)} ${compOf(exchange)}`];
+  if (operation === undefined) throw unknownOperation(exchange, operations, 'MethodNotAllowed');
   if (exchange.header('if-match') !== null) return { operation, resource };
   // Before there were upserts, an update without If-Match was a mistake: change-entity.ts refuses it.
   const upsert = exchange.version < SINCE_UPSERTS ? undefined : UPSERTS.get(operation);
@@ -81,12 +82,4 @@ function methodOf(exchange: Exchange): string {
   const method = instead.trim().toUpperCase();
   if (!TUNNELLED.has(method)) throw new StorageError('XMethodIncorrectValue');
   return method;
-}
-
-const VERBS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH', 'MERGE']);
-
-function unknownOperation(exchange: Exchange, resource: TableResource, comp: string): StorageError {
-  if (!VERBS.has(exchange.method)) return new StorageError('InvalidHttpVerb');
-  const isKnownComp = Object.keys(OPERATIONS[resource.kind]).some((route) => route.endsWith(` ${comp}`));
-  return isKnownComp ? new StorageError('MethodNotAllowed') : invalidQuery('comp', comp);
 }

@@ -1,6 +1,6 @@
-/** Query words that both listings share. */
-import { invalidQuery, StorageError } from '../../service/storage-error.ts';
-import type { Exchange } from '../exchange.ts';
+/** Query words that the listings of all services share. */
+import { invalidQuery, StorageError } from '../service/storage-error.ts';
+import type { Exchange } from './exchange.ts';
 
 const RESULTS_MAX = 5_000;
 
