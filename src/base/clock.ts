@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
+  /** How far off it may be, where it follows another clock. */
+  uncertaintyMs?(): number;
 }
 
 export const systemClock: Clock = { nowMs: () => Date.now() };

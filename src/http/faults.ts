@@ -197,6 +197,8 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   XMethodIncorrectValue: { status: 400, message: 'The specified X-HTTP-Method is invalid.' },
   XMethodNotUsingPost: { status: 400, message: 'The request uses X-HTTP-Method with an HTTP method other than POST.' },
 
+  InvalidMarker: { status: 400, message: 'The specified marker is invalid.' },
+
   AppendPositionConditionNotMet: { status: 412, message: 'The append position condition specified was not met.' },
   BlobAlreadyExists: { status: 409, message: 'The specified blob already exists.' },
   BlobArchived: { status: 409, message: 'This operation is not permitted on an archived blob.' },
@@ -328,6 +330,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   LeaseNotPresentWithContainerOperation: { status: 412, message: 'There is currently no lease on the container.' },
   LeaseNotPresentWithLeaseOperation: { status: 409, message: 'There is currently no lease on the resource.' },
   MaxBlobSizeConditionNotMet: { status: 412, message: 'The max blob size condition specified was not met.' },
+  MessageNotFound: { status: 404, message: 'The specified message does not exist.' },
   NoPendingCopyOperation: { status: 409, message: 'There is currently no pending copy operation.' },
   OperationNotAllowedOnIncrementalCopyBlob: {
     status: 409,
@@ -344,6 +347,8 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'Differential Get Page Ranges is not supported on the previous snapshot.',
   },
   PublicAccessNotPermitted: { status: 409, message: 'Public access is not permitted on this storage account.' },
+  QueueAlreadyExists: { status: 409, message: 'The specified queue already exists.' },
+  QueueNotFound: { status: 404, message: 'The specified queue does not exist.' },
   ResourceNotFound: { status: 404, message: 'The specified resource does not exist.' },
   ResourceTypeMismatch: {
     status: 409,

@@ -86,6 +86,8 @@ export type ErrorCode =
   | 'XMethodIncorrectCount'
   | 'XMethodIncorrectValue'
   | 'XMethodNotUsingPost'
+  // requests of the Queue service that cannot be understood
+  | 'InvalidMarker'
   // the state of the resource
   | 'AppendPositionConditionNotMet'
   | 'BlobAlreadyExists'
@@ -137,6 +139,7 @@ export type ErrorCode =
   | 'LeaseNotPresentWithContainerOperation'
   | 'LeaseNotPresentWithLeaseOperation'
   | 'MaxBlobSizeConditionNotMet'
+  | 'MessageNotFound'
   | 'NoPendingCopyOperation'
   | 'OperationNotAllowedOnIncrementalCopyBlob'
   | 'OperationNotAllowedOnRootBlob'
@@ -144,6 +147,8 @@ export type ErrorCode =
   | 'PreviousSnapshotNotFound'
   | 'PreviousSnapshotOperationNotSupported'
   | 'PublicAccessNotPermitted'
+  | 'QueueAlreadyExists'
+  | 'QueueNotFound'
   | 'ResourceNotFound'
   | 'ResourceTypeMismatch'
   | 'SequenceNumberConditionNotMet'

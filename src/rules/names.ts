@@ -1,4 +1,4 @@
-/** Names of accounts, containers and blobs, and metadata: what is legal. As tolerant as the service, no more. */
+/** Names of accounts, containers, blobs, queues and tables, and metadata: what is legal. As tolerant as the service, no more. */
 import type { ErrorCode } from './error-code.ts';
 
 export const ROOT_CONTAINER = '$root';
@@ -13,10 +13,18 @@ export function refuseAccountName(name: string): ErrorCode | null {
   return /^[a-z0-9]+$/.test(name) ? null : 'InvalidResourceName';
 }
 
+/** Letters and digits, with single hyphens between them. */
+const NAME_IN_PARTS = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
 export function refuseContainerName(name: string): ErrorCode | null {
   if (SYSTEM_CONTAINERS.has(name)) return null;
   if (name.length < 3 || name.length > 63) return 'OutOfRangeInput';
-  return /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) ? null : 'InvalidResourceName';
+  return NAME_IN_PARTS.test(name) ? null : 'InvalidResourceName';
+}
+
+export function refuseQueueName(name: string): ErrorCode | null {
+  if (name.length < 3 || name.length > 63) return 'OutOfRangeInput';
+  return NAME_IN_PARTS.test(name) ? null : 'InvalidResourceName';
 }
 
 /** NUL, and halves of surrogate pairs, which no UTF-8 can hold: all else is somebody's blob name. */
@@ -63,6 +71,12 @@ export function refuseMetadataName(name: string): ErrorCode | null {
 
 export function refuseMetadataValue(value: string): ErrorCode | null {
   return HEADER_TEXT.test(value) ? null : 'InvalidMetadata';
+}
+
+/** Names without regard to case, values exactly, in any order. */
+export function isSameMetadata(a: Metadata, b: Metadata): boolean {
+  const values = new Map(a.map(([name, value]) => [name.toLowerCase(), value]));
+  return a.length === b.length && b.every(([name, value]) => values.get(name.toLowerCase()) === value);
 }
 
 const TABLE_NAME = /^[A-Za-z][A-Za-z0-9]*$/;

@@ -22,6 +22,8 @@ import { Duties, GARBAGE_TOPIC } from './nodes/duties.ts';
 import { Nodes, SWEEP } from './nodes/nodes.ts';
 import { Soon } from './nodes/soon.ts';
 import { PageHolds } from './pages/page-holds.ts';
+import { Dispenser } from './queue/get-messages.ts';
+import { CountShards } from './queue/message-count.ts';
 import { decodeJson } from './records/codec.ts';
 import type { PlacedRecord } from './records/extent-record.ts';
 import { idOf, tableRange } from './records/keys.ts';
@@ -98,6 +100,8 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     holds: new PageHolds({ engine, ids, onError }),
     outside: options.outside ?? NOTHING_OUTSIDE,
     copies,
+    dispenser: new Dispenser(() => storage),
+    counting: new CountShards(),
     clock,
     ids,
     etags: new EtagSource(options.slot),

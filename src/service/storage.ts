@@ -9,6 +9,8 @@ import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
 import type { Known } from './known.ts';
 import type { PageHolds } from './pages/page-holds.ts';
+import type { Dispenser } from './queue/get-messages.ts';
+import type { CountShards } from './queue/message-count.ts';
 
 export interface Storage {
   readonly engine: Engine;
@@ -17,6 +19,8 @@ export interface Storage {
   readonly holds: PageHolds;
   readonly outside: Outside;
   readonly copies: CopyDesk;
+  readonly dispenser: Dispenser;
+  readonly counting: CountShards;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;

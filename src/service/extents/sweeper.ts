@@ -31,6 +31,7 @@ import {
   tableRange,
 } from '../records/keys.ts';
 import { decodeLayout } from '../records/layout.ts';
+import { countsRange, placesRange, textsRange } from '../records/queue-keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
 import { entitiesRange } from '../records/table-keys.ts';
 import type { Extents } from './extents.ts';
@@ -205,6 +206,9 @@ export class Sweeper {
       case 'table':
         await this.#sweepTable(entry, garbage);
         return true;
+      case 'messages':
+        await this.#sweepMessages(entry, garbage);
+        return true;
       case 'epoch':
         return sweepEpoch(this.#pageSweep, entry, garbage);
       case 'cut':
@@ -317,6 +321,18 @@ export class Sweeper {
     const { account, id: tableId } = garbage;
     for await (const records of this.#steps(entitiesRange({ account, tableId }))) {
       await this.#deleteKeys(records.map((record) => record.key));
+    }
+    if (this.#closed) return;
+    await this.#deleteKeys([entry.key]);
+  }
+
+  /** Places first: a place without its text would be found wanting. */
+  async #sweepMessages(entry: Entry, garbage: GarbageRecord & { kind: 'messages' }): Promise<void> {
+    const content = { account: garbage.account, contentId: garbage.id };
+    for (const range of [placesRange(content), textsRange(content), countsRange(content)]) {
+      for await (const records of this.#steps(range)) {
+        await this.#deleteKeys(records.map((record) => record.key));
+      }
     }
     if (this.#closed) return;
     await this.#deleteKeys([entry.key]);

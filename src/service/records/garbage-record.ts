@@ -27,4 +27,6 @@ export type GarbageRecord =
   | ({ readonly kind: 'cut'; readonly id: Id } & PageCut)
   | { readonly kind: 'container'; readonly account: string; readonly id: Id }
   /** A deleted table, with all its entities. */
-  | { readonly kind: 'table'; readonly account: string; readonly id: Id };
+  | { readonly kind: 'table'; readonly account: string; readonly id: Id }
+  /** What a queue held when it was cleared or deleted. */
+  | { readonly kind: 'messages'; readonly account: string; readonly id: Id };

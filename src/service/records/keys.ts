@@ -24,6 +24,7 @@
  *   D account 00 container 00 id    a deleted container that can be restored
  *   J id                            a copy under way
  *   t …, e …                        tables and their entities                (table-keys.ts)
+ *   q …, m …, v …, n …              queues and their messages                (queue-keys.ts)
  *   G id                            something to sweep
  *   F0 N nodeId                     a node that is alive        (volatile: engine.ts)
  *   F0 W task                       the node that does a task   (volatile)

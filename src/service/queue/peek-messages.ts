@@ -1,0 +1,54 @@
+import { successor } from '../../base/bytes.ts';
+import type { Key, Snapshot } from '../../engine/engine.ts';
+import { isExpired, type Message, visibleUntil } from '../../rules/message.ts';
+import { decodeMessage } from '../records/message-record.ts';
+import { type ContentAddress, textKey, visibleRange } from '../records/queue-keys.ts';
+import { snapshotReader } from '../records/record-reader.ts';
+import type { Storage } from '../storage.ts';
+import { instantOf, loadQueue, type QueueName } from './load.ts';
+
+export interface PeekedMessage {
+  readonly message: Message;
+  readonly text: string;
+}
+
+const STEP_RECORDS = 32;
+
+/** Peek Messages: those that a Get would hand out now; nothing changes. */
+export async function peekMessages(storage: Storage, name: QueueName, count: number): Promise<PeekedMessage[]> {
+  const snapshot = storage.engine.snapshot();
+  try {
+    const { contentId } = await loadQueue(snapshotReader(snapshot), name);
+    const content = { account: name.account, contentId };
+    const messages = await visibleMessages(storage, snapshot, { content, count });
+    const texts = await snapshot.get(messages.map(({ messageId }) => textKey(content, messageId)));
+    return messages.map((message, index) => ({ message, text: textOf(texts[index]?.value) }));
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function visibleMessages(
+  storage: Storage,
+  snapshot: Snapshot,
+  { content, count }: { readonly content: ContentAddress; readonly count: number },
+): Promise<Message[]> {
+  const now = instantOf(storage);
+  const range = visibleRange(content, visibleUntil(now));
+  const messages: Message[] = [];
+  for (let from: Key | null = range.from; from !== null && messages.length < count; ) {
+    const entries = await snapshot.range({ from, to: range.to }, { limit: STEP_RECORDS });
+    const last = entries.at(-1);
+    from = last === undefined || entries.length < STEP_RECORDS ? null : successor(last.key);
+    messages.push(
+      ...entries.map(({ value }) => decodeMessage(value)).filter((message) => !isExpired(message, now.nowMs)),
+    );
+  }
+  return messages.slice(0, count);
+}
+
+/** A message never stands in its queue without its text. */
+export function textOf(value: Uint8Array | null | undefined): string {
+  if (value === null || value === undefined) throw new TypeError('a message without a text');
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
+}
