@@ -123,6 +123,29 @@ export const tableNeeds = {
   batch: byEitherSas('o', 'raud'),
 } as const satisfies Readonly<Record<string, Need>>;
 
+/** A token for a queue opens its messages, and its metadata to be read; all else of it takes an account SAS. */
+export const queueNeeds = {
+  getServiceProperties: serviceSetting('r'),
+  setServiceProperties: serviceSetting('w'),
+  getServiceStats: serviceSetting('r'),
+  getUserDelegationKey: { ...byAccountSas('s', ''), privilege: 'delegation' },
+
+  listQueues: byAccountSas('s', 'l'),
+  createQueue: byAccountSas('c', 'cw'),
+  deleteQueue: byAccountSas('c', 'd'),
+  getQueueMetadata: byEitherSas('c', 'r'),
+  setQueueMetadata: byAccountSas('c', 'w'),
+  getQueueAcl: ownerOnly,
+  setQueueAcl: ownerOnly,
+
+  putMessage: byEitherSas('o', 'a'),
+  getMessages: byEitherSas('o', 'p'),
+  peekMessages: byEitherSas('o', 'r'),
+  updateMessage: byEitherSas('o', 'u'),
+  deleteMessage: byEitherSas('o', 'p'),
+  clearMessages: byAccountSas('o', 'd'),
+} as const satisfies Readonly<Record<string, Need>>;
+
 const lettersToBreakLease = (version: string): string => (version >= SINCE_BREAK_BY_DELETE_PERMISSION ? 'wd' : 'w');
 
 export const breakBlobLease = (version: string): Need => byEitherSas('o', lettersToBreakLease(version));
