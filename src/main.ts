@@ -23,6 +23,7 @@ import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
 import { onLoopback } from './http/copy-source.ts';
 import { openLog } from './http/log.ts';
+import { queueDoor } from './http/queue/queue-door.ts';
 import { type HttpServer, openHttpServer } from './http/server.ts';
 import { tableDoor } from './http/table/table-door.ts';
 import { openWebServer } from './http/web/web-server.ts';
@@ -43,6 +44,7 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
   readonly host?: string;
   /** 0, the default here: any that is free. */
   readonly blobPort?: number;
+  readonly queuePort?: number;
   readonly tablePort?: number;
   /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
   readonly adminPort?: number | null;
@@ -112,16 +114,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const common = { ...at, accounts, bearer, clock, log };
     const blob: HttpServer = await openHttpServer({ ...common, door, port: options.blobPort ?? 0 });
     ownPorts.add(endings.keep(blob).port);
-    const tables = tableDoor(services.storage);
-    const table = await openHttpServer({ ...common, door: tables, port: options.tablePort ?? 0 });
+    const { storage } = services;
+    const queue = await openHttpServer({ ...common, door: queueDoor(storage), port: options.queuePort ?? 0 });
+    ownPorts.add(endings.keep(queue).port);
+    const table = await openHttpServer({ ...common, door: tableDoor(storage), port: options.tablePort ?? 0 });
     ownPorts.add(endings.keep(table).port);
     const { webPort = null } = options;
-    const { storage } = services;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
     if (web !== null) ownPorts.add(endings.keep(web).port);
     readiness.begin(() => readOnce(engine));
     const origins = {
       blob: reachable(blob.origin),
+      queue: reachable(queue.origin),
       table: reachable(table.origin),
       admin: admin === null ? null : reachable(admin.origin),
       web: web === null ? null : reachable(web.origin),
@@ -147,6 +151,7 @@ function describeServer(
   const { name, keys } = server.settings[0] ?? { name: DEVELOPMENT_ACCOUNT, keys: [DEVELOPMENT_KEY] };
   const endpointsOf = (account: string): Endpoints => ({
     blob: `${origins.blob}/${account}`,
+    queue: `${origins.queue}/${account}`,
     table: `${origins.table}/${account}`,
   });
   const connectionStringFor = (account: string, key: string): string =>

@@ -27,9 +27,9 @@ export function refuseNeed(identity: Identity, need: Need, asked: AskedService):
       return refuseLetters(identity.permissions, need);
     case 'serviceSas':
       if (!need.serviceSas || need.anyOf === '') return new StorageError('AuthorizationFailure');
-      return refuseLetters(identity.permissions, need);
+      return refuseLetters(identity.permissions, need) ?? refuseRole(identity.holderPermissions, need);
     case 'bearer':
-      if (need.privilege !== 'control') return refuseLetters(identity.permissions, need);
+      if (need.privilege !== 'control') return refuseRole(identity.permissions, need);
       return identity.controls ? null : new StorageError('AuthorizationPermissionMismatch');
     case 'anonymous':
       return opens(identity.publicAccess, need.anonymous) ? null : refuseAnonymous(asked);
@@ -49,6 +49,12 @@ function refuseDelegation(identity: Identity, asked: AskedService): StorageError
 export function hasPermission(identity: Identity, letter: string): boolean {
   if (identity.kind === 'owner') return true;
   return identity.kind !== 'anonymous' && identity.permissions.includes(letter);
+}
+
+/** `permissions`: what roles stand for; undefined where none are asked. */
+function refuseRole(permissions: string | undefined, need: Need): StorageError | null {
+  if (permissions === undefined) return null;
+  return refuseLetters(permissions, { ...need, anyOf: need.anyOfRole ?? need.anyOf });
 }
 
 function refuseLetters(permissions: string, { anyOf, needsAll }: Need): StorageError | null {

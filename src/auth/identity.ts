@@ -51,6 +51,8 @@ export type Identity =
       readonly account: string;
       readonly permissions: string;
       readonly overrides: ResponseOverrides;
+      /** Of a user delegation SAS: what the roles of its key's holder stood for. */
+      readonly holderPermissions?: string;
       /** Of a token for a table: what it opens. */
       readonly entities?: EntityScope;
     }
@@ -82,6 +84,8 @@ export interface Need {
   readonly resourceType: 's' | 'c' | 'o';
   /** Permission letters of which one is enough; empty: no SAS is ever enough. */
   readonly anyOf: string;
+  /** The same of a role, where a role needs other letters than a SAS does. */
+  readonly anyOfRole?: string;
   /** Whether all of those letters are needed, and not just one. */
   readonly needsAll?: true;
   /** Whether a service SAS (of the right resource, with such a letter) will do. */

@@ -133,7 +133,8 @@ export const queueNeeds = {
   listQueues: byAccountSas('s', 'l'),
   createQueue: byAccountSas('c', 'cw'),
   deleteQueue: byAccountSas('c', 'd'),
-  getQueueMetadata: byEitherSas('c', 'r'),
+  // To a SAS it is reading, as peeking is. A role that reads messages need not see queues.
+  getQueueMetadata: { ...byEitherSas('c', 'r'), anyOfRole: 'l' },
   setQueueMetadata: byAccountSas('c', 'w'),
   getQueueAcl: ownerOnly,
   setQueueAcl: ownerOnly,

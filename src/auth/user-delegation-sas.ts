@@ -1,7 +1,7 @@
 /**
- * The user delegation SAS: a token for one container, directory, blob, snapshot or version, or for one table. It is signed
- * with a user delegation key in place of the account's, and is worth what it says, but never more than the roles of the
- * key's holder.
+ * The user delegation SAS: a token for one container, directory, blob, snapshot or version, or for one queue or table. It
+ * is signed with a user delegation key in place of the account's, and is worth what it says, but never more than the roles
+ * of the key's holder.
  * https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas
  */
 import { grantablePermissions } from '../rules/roles.ts';
@@ -29,7 +29,7 @@ import {
 } from './service-sas.ts';
 import { signatureMatches } from './signature.ts';
 import type { SignedRequest } from './signed-request.ts';
-import { signedResource } from './signed-resource.ts';
+import { serviceNames, signedResource } from './signed-resource.ts';
 import { RANGE_FIELDS, tableScope } from './table-scope.ts';
 import { type DelegationKey, deriveDelegationKey } from './user-delegation-key.ts';
 
@@ -56,10 +56,17 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** When the services that accept such tokens began to. */
-const SINCE: Readonly<Partial<Record<ServiceLetter, string>>> = { b: SINCE_USER_DELEGATION, t: SINCE_BOUND_USER };
+const SINCE: Readonly<Partial<Record<ServiceLetter, string>>> = {
+  b: SINCE_USER_DELEGATION,
+  q: SINCE_BOUND_USER,
+  t: SINCE_BOUND_USER,
+};
 
-/** What tokens for tables do not sign, and so cannot have. */
-const NOT_OF_TABLES = ['saoid', 'suoid', 'scid', 'srh', 'srq'];
+/** What tokens for queues and tables do not sign, and so cannot have. */
+const OF_BLOBS_ONLY = ['saoid', 'suoid', 'scid', 'srh', 'srq'];
+
+/** The field that says what the token is for. Queues have none: SDKs send `sr=q`, but it is not signed. */
+const RESOURCE_FIELDS: Readonly<Record<ServiceLetter, readonly string[]>> = { b: ['sr'], q: [], t: ['tn'], f: ['sr'] };
 
 export const isUserDelegationSas = (field: SasFields): boolean =>
   Object.keys(OWN_FIELDS).some((name) => field(name) !== '');
@@ -73,9 +80,9 @@ export async function verifyUserDelegationSas(
 ): Promise<Identity> {
   const { account, nowMs, resource } = context;
   refuseFields(request, field);
-  const stringToSign = userDelegationStringToSign(request, field, signedResource(request, field, resource));
-  const ofHolder = findHolderPermissions(request, field, { account, stringToSign });
-  if (ofHolder === undefined) throw signatureMismatch(stringToSign);
+  const stringsToSign = userDelegationStringsToSign(request, field, signedResource(request, field, resource));
+  const holderPermissions = findHolderPermissions(request, field, { account, stringsToSign });
+  if (holderPermissions === undefined) throw signatureMismatch(stringsToSign[0]);
 
   refusePeriod({ start: field('skt'), expiry: field('ske'), what: 'key' }, nowMs);
   refusePeriod({ start: field('st'), expiry: field('se') }, nowMs);
@@ -84,12 +91,13 @@ export async function verifyUserDelegationSas(
   if (field('sduoid') !== '') await refuseOtherUser(request, field, context);
   const permissions = field('sp')
     .split('')
-    .filter((letter) => ofHolder.includes(letter));
+    .filter((letter) => holderPermissions.includes(letter));
   return {
     kind: 'serviceSas',
     account: account.name,
     permissions: permissions.join(''),
     overrides: responseOverrides(request.service, field),
+    holderPermissions,
     ...(request.service === 't' ? { entities: tableScope(field) } : {}),
   };
 }
@@ -99,12 +107,13 @@ const KEY_FIELDS = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv'];
 function refuseFields({ service }: SignedRequest, field: SasFields): void {
   const firstVersion = SINCE[service];
   if (firstVersion === undefined) {
-    throw authenticationFailed('User delegation tokens are accepted by the Blob and the Table service only.');
+    throw authenticationFailed('User delegation tokens are accepted by the Blob, Queue and Table services only.');
   }
-  refuseMissing(field, ['sv', service === 't' ? 'tn' : 'sr', 'sp', 'se', ...KEY_FIELDS, 'sig']);
+  refuseMissing(field, ['sv', ...RESOURCE_FIELDS[service], 'sp', 'se', ...KEY_FIELDS, 'sig']);
   refuseVersion(field('sv'), firstVersion);
-  const foreign = service === 't' ? NOT_OF_TABLES.find((name) => field(name) !== '') : undefined;
-  if (foreign !== undefined) throw authenticationFailed(`${foreign} is not part of tokens for tables.`);
+  const foreign = service === 'b' ? undefined : OF_BLOBS_ONLY.find((name) => field(name) !== '');
+  if (foreign !== undefined)
+    throw authenticationFailed(`${foreign} is not part of tokens for ${serviceNames[service]}s.`);
   for (const [name, sinceVersion] of Object.entries(OWN_FIELDS)) refuseUnsigned(field, name, sinceVersion);
   refuseUnsigned(field, 'ses', SINCE_ENCRYPTION_SCOPE);
   refusePermissions(service, field);
@@ -117,7 +126,7 @@ function refuseFields({ service }: SignedRequest, field: SasFields): void {
 function findHolderPermissions(
   { service }: SignedRequest,
   field: SasFields,
-  { account, stringToSign }: Pick<UserDelegationSasContext, 'account'> & { readonly stringToSign: string },
+  { account, stringsToSign }: Pick<UserDelegationSasContext, 'account'> & { readonly stringsToSign: readonly string[] },
 ): string | undefined {
   const key: Omit<DelegationKey, 'permissions'> = {
     account: account.name,
@@ -132,18 +141,32 @@ function findHolderPermissions(
   // The token does not tell the roles, but there are few: a key is derived for each that there can be.
   return grantablePermissions(service).find((permissions) => {
     const keys = account.keys.map((accountKey) => deriveDelegationKey(accountKey, { ...key, permissions }));
-    return signatureMatches({ keys }, stringToSign, field('sig'));
+    return stringsToSign.some((stringToSign) => signatureMatches({ keys }, stringToSign, field('sig')));
   });
 }
 
-function userDelegationStringToSign(request: SignedRequest, field: SasFields, resource: string): string {
-  const lines = [field('sp'), field('st'), field('se'), resource, ...KEY_FIELDS.map(field)];
-  lines.push(...(request.service === 't' ? tableLines(field) : blobLines(request, field)));
-  return lines.join('\n');
+/** Every string that counts as signed, the service's own first. */
+function userDelegationStringsToSign(
+  request: SignedRequest,
+  field: SasFields,
+  resource: string,
+): readonly [string, ...string[]] {
+  const head = [field('sp'), field('st'), field('se'), resource, ...KEY_FIELDS.map(field)];
+  const signed = (lines: readonly string[]): string => [...head, ...lines].join('\n');
+  switch (request.service) {
+    case 'q':
+      // The SDK for Go signs the agents here as well, which no queue has.
+      return [signed(queueLines(field)), signed(['', '', '', ...queueLines(field)])];
+    case 't':
+      return [signed(tableLines(field))];
+    default:
+      return [signed(blobLines(request, field))];
+  }
 }
 
-const tableLines = (field: SasFields): string[] =>
-  ['skdutid', 'sduoid', 'sip', 'spr', 'sv', ...RANGE_FIELDS].map(field);
+const queueLines = (field: SasFields): string[] => ['skdutid', 'sduoid', 'sip', 'spr', 'sv'].map(field);
+
+const tableLines = (field: SasFields): string[] => [...queueLines(field), ...RANGE_FIELDS.map(field)];
 
 function blobLines(request: SignedRequest, field: SasFields): string[] {
   const version = field('sv');

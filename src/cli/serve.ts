@@ -28,6 +28,7 @@ async function start(config: Config): Promise<RunningServer> {
       ...storeOptionsOf(config.store),
       host: config.host,
       blobPort: config.blobPort,
+      queuePort: config.queuePort,
       tablePort: config.tablePort,
       adminPort: config.adminPort,
       webPort: config.webPort,
@@ -71,34 +72,38 @@ function translate(error: unknown, config: Config): unknown {
 /** Which option asked for a port, and what else it takes. */
 function doorAt(
   port: number | undefined,
-  { blobPort, tablePort, adminPort, webPort }: Config,
+  { blobPort, queuePort, tablePort, adminPort, webPort }: Config,
 ): [string, number, string] {
   const orNone = '0 picks a free one, off opens none';
   if (port !== undefined && port === adminPort) return ['--admin-port', adminPort, orNone];
   if (port !== undefined && port === webPort) return ['--web-port', webPort, orNone];
+  if (port !== undefined && port === queuePort) return ['--queue-port', queuePort, '0 picks a free one'];
   if (port !== undefined && port === tablePort) return ['--table-port', tablePort, '0 picks a free one'];
   return ['--blob-port', blobPort, '0 picks a free one'];
 }
 
 /** All doors are open. Of the lines of JSON the Blob service's is the last. */
 function announce(config: Config, server: RunningServer, version: string): void {
-  const { blob, table, admin, web } = server.origins;
+  const { blob, queue, table, admin, web } = server.origins;
   const others = [
     ...(admin === null ? [] : [{ service: 'admin', url: admin }]),
     ...(web === null ? [] : [{ service: 'web', url: web }]),
   ];
   const rows = [
     ['Blob', blob],
+    ['Queue', queue],
     ['Table', table],
     ...others.map(({ service, url }) => [service, url]),
     ...describeStore(config.store),
     ['accounts', server.accounts.join(', ')],
   ];
   print(config, {
-    json: [...others, { service: 'table', url: table }, { service: 'blob', url: blob }].map((door) => ({
-      event: 'listening',
-      ...door,
-    })),
+    json: [
+      ...others,
+      { service: 'queue', url: queue },
+      { service: 'table', url: table },
+      { service: 'blob', url: blob },
+    ].map((door) => ({ event: 'listening', ...door })),
     text: [
       `Larimar ${version}`,
       ...rows.map(([what = '', where]) => `  ${what.padEnd(10)} ${where}`),

@@ -12,6 +12,7 @@ export type LogMode = 'text' | 'json' | 'silent';
 export interface Config {
   readonly host: string;
   readonly blobPort: number;
+  readonly queuePort: number;
   readonly tablePort: number;
   /** Of health and readiness; null: none. */
   readonly adminPort: number | null;
@@ -37,6 +38,7 @@ export const STORE_OPTIONS = ['data', 'engine', 'content'] as const satisfies re
 export const SERVE_OPTIONS: readonly OptionName[] = [
   'host',
   'blobPort',
+  'queuePort',
   'tablePort',
   'adminPort',
   'webPort',
@@ -62,11 +64,13 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
 
 export async function makeConfig(texts: OptionTexts): Promise<Config> {
   const blobPort = parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback);
+  const queuePort = parsePort('--queue-port', texts.queuePort?.[0] ?? OPTIONS.queuePort.fallback);
   const tablePort = parsePort('--table-port', texts.tablePort?.[0] ?? OPTIONS.tablePort.fallback);
   const adminPort = parsePortOrOff('--admin-port', texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
   const webPort = parsePortOrOff('--web-port', texts.webPort?.[0] ?? OPTIONS.webPort.fallback);
   refuseSharedPort({
     '--blob-port': blobPort,
+    '--queue-port': queuePort,
     '--table-port': tablePort,
     '--admin-port': adminPort,
     '--web-port': webPort,
@@ -74,6 +78,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
   return Object.freeze({
     host: texts.host?.[0] ?? OPTIONS.host.fallback,
     blobPort,
+    queuePort,
     tablePort,
     adminPort,
     webPort,

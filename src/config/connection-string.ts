@@ -6,6 +6,7 @@ export const reachable = (origin: string): string =>
 
 export interface Endpoints {
   readonly blob: string;
+  readonly queue: string;
   readonly table: string;
 }
 
@@ -14,6 +15,6 @@ export function renderConnectionString(account: { name: string; key: string; end
   const protocol = endpoints.blob.slice(0, endpoints.blob.indexOf(':'));
   return (
     `DefaultEndpointsProtocol=${protocol};AccountName=${name};AccountKey=${key};` +
-    `BlobEndpoint=${endpoints.blob};TableEndpoint=${endpoints.table};`
+    `BlobEndpoint=${endpoints.blob};QueueEndpoint=${endpoints.queue};TableEndpoint=${endpoints.table};`
   );
 }

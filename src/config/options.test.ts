@@ -63,6 +63,7 @@ describe('what is typed', () => {
     ['Azurite’s folder', '-l /tmp/x', { data: ['/tmp/x'] }],
     ['Azurite’s long folder', '--location /tmp/x', { data: ['/tmp/x'] }],
     ['Azurite’s host and port', '--blobHost 0.0.0.0 --blobPort 9', { host: ['0.0.0.0'], blobPort: ['9'] }],
+    ['Azurite’s port of queues', '--queuePort 8', { queuePort: ['8'] }],
     ['Azurite’s port of tables', '--tablePort 8', { tablePort: ['8'] }],
     ['Azurite’s memory', '--inMemoryPersistence', { memory: ['true'] }],
     ['Azurite’s silence', '--silent', { log: ['silent'] }],

@@ -28,7 +28,7 @@ export const OPTIONS = {
     help: 'address to listen on',
     environment: 'LARIMAR_HOST',
     fallback: '127.0.0.1',
-    also: ['--blobHost', '--tableHost'],
+    also: ['--blobHost', '--queueHost', '--tableHost'],
   },
   blobPort: {
     flag: '--blob-port',
@@ -37,6 +37,14 @@ export const OPTIONS = {
     environment: 'LARIMAR_BLOB_PORT',
     fallback: '10000',
     also: ['--blobPort'],
+  },
+  queuePort: {
+    flag: '--queue-port',
+    value: 'PORT',
+    help: 'port of the Queue service; 0 picks a free one',
+    environment: 'LARIMAR_QUEUE_PORT',
+    fallback: '10001',
+    also: ['--queuePort'],
   },
   tablePort: {
     flag: '--table-port',

@@ -38,11 +38,15 @@ const MARKER_PREFIX = '1!';
 export const renderMarker = (next: string | null): string =>
   next === null ? '' : MARKER_PREFIX + Buffer.from(next).toString('base64url');
 
-export function parseMarker(exchange: Exchange): string {
+/** `refusal`: of one that we did not give. */
+export function parseMarker(
+  exchange: Exchange,
+  refusal: (text: string) => StorageError = (text) => invalidQuery('marker', text),
+): string {
   const text = exchange.target.query.get('marker');
   if (text === null || text === '') return '';
   const name = Buffer.from(text.slice(MARKER_PREFIX.length), 'base64url').toString();
-  if (!text.startsWith(MARKER_PREFIX) || renderMarker(name) !== text) throw invalidQuery('marker', text);
+  if (!text.startsWith(MARKER_PREFIX) || renderMarker(name) !== text) throw refusal(text);
   return name;
 }
 

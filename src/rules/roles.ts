@@ -20,12 +20,17 @@ interface Role extends Grant {
 /** Of all services. What a user delegation key is derived from holds a grant's letters in this order. */
 const LETTERS = 'racwdxyltfmeopiu';
 
-/** No role for tables controls: in Azure that is in roles of the resource manager, which does not exist here. */
+/** No role for queues or tables controls: in Azure that is in roles of the resource manager, which does not exist here. */
 const ROLES = {
   'Storage Blob Data Owner': { service: 'b', permissions: 'racwdxyltfmeopi', controls: true, delegates: true },
   'Storage Blob Data Contributor': { service: 'b', permissions: 'racwdltfm', controls: false, delegates: true },
   'Storage Blob Data Reader': { service: 'b', permissions: 'rl', controls: false, delegates: true },
   'Storage Blob Delegator': { service: 'b', permissions: '', controls: false, delegates: true },
+  'Storage Queue Data Contributor': { service: 'q', permissions: 'racwdlpu', controls: false, delegates: false },
+  'Storage Queue Data Reader': { service: 'q', permissions: 'rl', controls: false, delegates: false },
+  'Storage Queue Data Message Processor': { service: 'q', permissions: 'rp', controls: false, delegates: false },
+  'Storage Queue Data Message Sender': { service: 'q', permissions: 'a', controls: false, delegates: false },
+  'Storage Queue Delegator': { service: 'q', permissions: '', controls: false, delegates: true },
   'Storage Table Data Contributor': { service: 't', permissions: 'racwdlu', controls: false, delegates: false },
   'Storage Table Data Reader': { service: 't', permissions: 'rl', controls: false, delegates: false },
   'Storage Table Delegator': { service: 't', permissions: '', controls: false, delegates: true },
@@ -42,22 +47,37 @@ const BY_PLAIN_NAME: ReadonlyMap<string, RoleName> = new Map(ROLE_NAMES.map((nam
 
 export const findRole = (text: string): RoleName | null => BY_PLAIN_NAME.get(plain(text)) ?? null;
 
+const inOrder = (letters: string): string =>
+  LETTERS.split('')
+    .filter((letter) => letters.includes(letter))
+    .join('');
+
 /** What roles together allow at a service; those of other services add nothing. */
 export function grantOf(names: readonly RoleName[], service: ServiceLetter): Grant {
   const roles = names.map((name): Role => ROLES[name]).filter((role) => role.service === service);
   return {
-    permissions: LETTERS.split('')
-      .filter((letter) => roles.some(({ permissions }) => permissions.includes(letter)))
-      .join(''),
+    permissions: inOrder(roles.map(({ permissions }) => permissions).join('')),
     controls: roles.some(({ controls }) => controls),
     delegates: roles.some(({ delegates }) => delegates),
   };
 }
 
-/** Every set of letters that the roles of a service can add up to, the widest first. */
-export function grantablePermissions(service: ServiceLetter): readonly string[] {
-  const names = ROLE_NAMES.filter((name) => ROLES[name].service === service);
-  const sets = names.reduce<RoleName[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
-  const permissions = new Set(sets.map((set) => grantOf(set, service).permissions));
-  return [...permissions].sort((a, b) => b.length - a.length);
+/** Sums are kept once however many sets of roles come to them: there are far fewer. */
+function sumsOf(service: ServiceLetter): readonly string[] {
+  let sums = [''];
+  for (const role of Object.values(ROLES)) {
+    if (role.service !== service) continue;
+    sums = [...new Set([...sums, ...sums.map((sum) => inOrder(sum + role.permissions))])];
+  }
+  return sums.sort((a, b) => b.length - a.length);
 }
+
+const GRANTABLE: Readonly<Record<ServiceLetter, readonly string[]>> = {
+  b: sumsOf('b'),
+  q: sumsOf('q'),
+  t: sumsOf('t'),
+  f: sumsOf('f'),
+};
+
+/** Every set of letters that the roles of a service can add up to, the widest first. */
+export const grantablePermissions = (service: ServiceLetter): readonly string[] => GRANTABLE[service];

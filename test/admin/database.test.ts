@@ -48,6 +48,7 @@ const shown = (url: string): string => changed(url, (copy) => void (copy.passwor
 const serveArguments = (engine: string): string[] => [
   'serve',
   '--blob-port=0',
+  '--queue-port=0',
   '--table-port=0',
   '--admin-port=0',
   '--log=json',
@@ -145,6 +146,7 @@ describe('a start', { skip }, () => {
     const { url } = await freshFor(t);
     const command = new Command([
       '--blob-port=0',
+      '--queue-port=0',
       '--table-port=0',
       '--admin-port=0',
       `--engine=${url.replace('postgres:', 'postgresql:')}`,

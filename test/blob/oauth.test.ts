@@ -478,7 +478,15 @@ describe('a request by hand', () => {
 
 describe('larimar serve', () => {
   test('takes an issuer, gives tokens without a role what it was told to, and logs none of them', async (t) => {
-    const args = ['serve', '--blob-port=0', '--table-port=0', '--admin-port=off', '--memory', '--log=json'];
+    const args = [
+      'serve',
+      '--blob-port=0',
+      '--queue-port=0',
+      '--table-port=0',
+      '--admin-port=off',
+      '--memory',
+      '--log=json',
+    ];
     const oauth = ['--oauth-issuer', issuer.url, '--oauth-audience', 'api://larimar', '--oauth-default-role', READER];
     const command = new Command([...args, ...oauth]);
     t.after(() => command.stop());
@@ -510,6 +518,7 @@ describe('larimar serve', () => {
         'serve',
         '--memory',
         '--blob-port=0',
+        '--queue-port=0',
         '--table-port=0',
         '--admin-port=off',
         ...option,

@@ -20,6 +20,7 @@ const START_LIMIT_SECONDS = 20;
 
 export interface Upstream {
   readonly port: number;
+  readonly queuePort: number;
   readonly tablePort: number;
   readonly adminPort: number;
 }
@@ -27,6 +28,7 @@ export interface Upstream {
 export interface Balancer {
   /** http://127.0.0.1:PORT */
   readonly url: string;
+  readonly queueUrl: string;
   readonly tableUrl: string;
   stop(): Promise<void>;
 }
@@ -46,17 +48,19 @@ function replaceOnce(text: string, [what, by]: readonly [string, string]): strin
 export function haproxyText(
   shipped: string,
   nodes: readonly Upstream[],
-  ports: { blob: number; table: number; status: number },
+  ports: { blob: number; queue: number; table: number; status: number },
 ): string {
   assert.equal(nodes.length, 3);
   return [
     ['bind :10000\n', `bind 127.0.0.1:${ports.blob}\n`] as const,
+    ['bind :10001\n', `bind 127.0.0.1:${ports.queue}\n`] as const,
     ['bind :10002\n', `bind 127.0.0.1:${ports.table}\n`] as const,
     ['bind :10005\n', `bind 127.0.0.1:${ports.status}\n`] as const,
-    ...nodes.flatMap(({ port, tablePort, adminPort }, index) => {
+    ...nodes.flatMap(({ port, queuePort, tablePort, adminPort }, index) => {
       const name = `node${index + 1}`;
       return [
         [`server ${name} ${name}:10000\n`, `server ${name} 127.0.0.1:${port} port ${adminPort}\n`] as const,
+        [`server ${name} ${name}:10001\n`, `server ${name} 127.0.0.1:${queuePort} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10002\n`, `server ${name} 127.0.0.1:${tablePort} port ${adminPort}\n`] as const,
       ];
     }),
@@ -65,26 +69,33 @@ export function haproxyText(
 
 /** The nodes are to be up already: HAProxy takes them for that until its checks have failed. */
 export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer> {
-  const ports = { blob: await freePort(), table: await freePort(), status: await freePort() };
+  const ports = {
+    blob: await freePort(),
+    queue: await freePort(),
+    table: await freePort(),
+    status: await freePort(),
+  };
   const text = haproxyText(await readFile(HAPROXY_FILE, 'utf8'), nodes, ports);
   return start({
     program: 'haproxy',
     text,
     argv: ({ file }) => ['-db', '-f', file],
     url: `http://127.0.0.1:${ports.blob}`,
+    queueUrl: `http://127.0.0.1:${ports.queue}`,
     tableUrl: `http://127.0.0.1:${ports.table}`,
     isUp: () => answersOk(`http://127.0.0.1:${ports.status}/alive`),
   });
 }
 
 export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> {
-  const [port, tablePort] = [await freePort(), await freePort()];
+  const [port, queuePort, tablePort] = [await freePort(), await freePort(), await freePort()];
   const folder = await mkdtemp(join(tmpdir(), 'larimar-nginx-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
   const text = [
     ['    listen 10000;\n', `    listen 127.0.0.1:${port};\n`] as const,
+    ['    listen 10001;\n', `    listen 127.0.0.1:${queuePort};\n`] as const,
     ['    listen 10002;\n', `    listen 127.0.0.1:${tablePort};\n`] as const,
     ['pid /tmp/nginx.pid;\n', `pid ${folder}/nginx.pid;\n`] as const,
     [
@@ -95,6 +106,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
       const name = `node${index + 1}`;
       return [
         [`server ${name}:10000 `, `server 127.0.0.1:${node.port} `] as const,
+        [`server ${name}:10001 `, `server 127.0.0.1:${node.queuePort} `] as const,
         [`server ${name}:10002 `, `server 127.0.0.1:${node.tablePort} `] as const,
       ];
     }),
@@ -107,6 +119,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
     folder,
     argv: ({ file, folder }) => ['-p', folder, '-c', file, '-g', 'daemon off;'],
     url: `http://127.0.0.1:${port}`,
+    queueUrl: `http://127.0.0.1:${queuePort}`,
     tableUrl: `http://127.0.0.1:${tablePort}`,
     isUp: () => accepts(port),
   });
@@ -118,11 +131,12 @@ interface Start {
   readonly folder?: string;
   readonly argv: (paths: { file: string; folder: string }) => readonly string[];
   readonly url: string;
+  readonly queueUrl: string;
   readonly tableUrl: string;
   readonly isUp: () => Promise<boolean>;
 }
 
-async function start({ program, text, folder: given, argv, url, tableUrl, isUp }: Start): Promise<Balancer> {
+async function start({ program, text, folder: given, argv, url, queueUrl, tableUrl, isUp }: Start): Promise<Balancer> {
   const folder = given ?? (await mkdtemp(join(tmpdir(), 'larimar-balancer-')));
   const file = join(folder, 'shipped.conf');
   await writeFile(file, text);
@@ -151,7 +165,7 @@ async function start({ program, text, folder: given, argv, url, tableUrl, isUp }
     await stop();
     throw new Error(`${(error as Error).message}; it said:\n${output}`, { cause: error });
   }
-  return { url, tableUrl, stop };
+  return { url, queueUrl, tableUrl, stop };
 }
 
 async function answersOk(url: string): Promise<boolean> {

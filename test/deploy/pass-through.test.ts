@@ -188,6 +188,17 @@ for (const { name, start, skip, triesElsewhere } of BALANCERS) {
       });
     }
 
+    test('a GET of messages that a node has read is not sent to another when that node dies', async () => {
+      for (const node of nodes) {
+        node.behave = async (request) => {
+          await node.record(request);
+          request.socket.destroy();
+        };
+      }
+      assert.equal(await ask(balancer.queueUrl, { method: 'GET', target: '/team/jobs/messages' }), 502);
+      assert.equal(recorded().length, 1);
+    });
+
     test('a 503 of a node is the answer, and no reason to ask another', async () => {
       for (const node of nodes) {
         node.behave = async (request, response) => {

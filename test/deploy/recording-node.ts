@@ -47,7 +47,11 @@ export class RecordingNode {
     return (this.#door.address() as AddressInfo).port;
   }
 
-  /** One door for both services: what reaches it is noted in the same way. */
+  /** One door for all services: what reaches it is noted in the same way. */
+  get queuePort(): number {
+    return this.port;
+  }
+
   get tablePort(): number {
     return this.port;
   }

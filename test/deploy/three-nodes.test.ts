@@ -7,9 +7,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
 import { accountEndpoint, DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
 import { blobService, freshContainer, NO_RETRIES, outcome, outcomes, refusal } from '../harness/clients.ts';
 import { freshPlace, type Place } from '../harness/engines.ts';
+import { QUEUE_CLIENT_OPTIONS, queueClient } from '../harness/queue-clients.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { TABLE_CLIENT_OPTIONS, tableClient, tableRefusal } from '../harness/table-clients.ts';
 import { until } from '../harness/until.ts';
@@ -23,6 +25,7 @@ const DRAIN_SECONDS = 5;
 
 const upstreamOf = (node: ServerProcess): Upstream => ({
   port: Number(new URL(node.url).port),
+  queuePort: Number(new URL(node.queueUrl).port),
   tablePort: Number(new URL(node.tableUrl).port),
   adminPort: Number(new URL(node.adminUrl).port),
 });
@@ -137,6 +140,25 @@ describe('three nodes behind HAProxy', { skip: missingTool('haproxy') || missing
       assert.equal(await tableRefusal(stale), '412 UpdateConditionNotSatisfied');
     }
     assert.equal((await table.getEntity<{ count: number }>('p', "it's")).count, NODE_COUNT);
+  });
+
+  test('a message that was put through any node is got once, whichever node is asked', async () => {
+    const { name, key } = DEVELOPMENT_ACCOUNT;
+    const endpoint = accountEndpoint(balancer.queueUrl, DEVELOPMENT_ACCOUNT);
+    const queue = QueueServiceClient.fromConnectionString(
+      `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=${key};QueueEndpoint=${endpoint}`,
+      QUEUE_CLIENT_OPTIONS,
+    ).getQueueClient('balanced');
+    await queue.create();
+    for (const node of nodes) {
+      const direct = queueClient(node, 'balanced');
+      await direct.sendMessage('<one>');
+      const got = await Promise.all(Array.from({ length: 2 * NODE_COUNT }, () => queue.receiveMessages()));
+      const [message, ...more] = got.flatMap(({ receivedMessageItems }) => receivedMessageItems);
+      assert.deepEqual([message?.messageText, message?.dequeueCount, more], ['<one>', 1, []]);
+      await queue.deleteMessage(message?.messageId as string, message?.popReceipt as string);
+    }
+    assert.equal((await queue.getProperties()).approximateMessagesCount, 0);
   });
 
   test('of many who create the same blob through the balancer one succeeds', async () => {

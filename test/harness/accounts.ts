@@ -23,7 +23,7 @@ export const accountEndpoint = (url: string, account: TestAccount): string => `$
 
 /** `urls`: of the doors. */
 export function connectionStringOf(
-  urls: { readonly blob: string; readonly table: string },
+  urls: { readonly blob: string; readonly queue: string; readonly table: string },
   account: TestAccount,
 ): string {
   return [
@@ -31,6 +31,7 @@ export function connectionStringOf(
     `AccountName=${account.name}`,
     `AccountKey=${account.key}`,
     `BlobEndpoint=${accountEndpoint(urls.blob, account)}`,
+    `QueueEndpoint=${accountEndpoint(urls.queue, account)}`,
     `TableEndpoint=${accountEndpoint(urls.table, account)}`,
   ].join(';');
 }

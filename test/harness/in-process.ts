@@ -12,9 +12,11 @@ export interface InProcessServer {
   readonly clock: ManualClock;
   /** http://127.0.0.1:PORT of the blob door. */
   readonly url: string;
-  /** The same of the table door. */
+  /** The same of the queue and the table door. */
+  readonly queueUrl: string;
   readonly tableUrl: string;
   endpoint(account?: TestAccount): string;
+  queueEndpoint(account?: TestAccount): string;
   tableEndpoint(account?: TestAccount): string;
   connectionString(account?: TestAccount): string;
 }
@@ -49,12 +51,14 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
       await server.close();
       await removePlace();
     });
-    const { blob: url, table: tableUrl } = server.origins;
+    const { blob: url, queue: queueUrl, table: tableUrl } = server.origins;
     return {
       clock,
       url,
+      queueUrl,
       tableUrl,
       endpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(url, account),
+      queueEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(queueUrl, account),
       tableEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(tableUrl, account),
       connectionString: (account = DEVELOPMENT_ACCOUNT) => connectionStringOf(server.origins, account),
     };

@@ -63,6 +63,10 @@ export class ServerProcess {
     return this.#door('blob');
   }
 
+  get queueUrl(): string {
+    return this.#door('queue');
+  }
+
   get tableUrl(): string {
     return this.#door('table');
   }
@@ -89,12 +93,16 @@ export class ServerProcess {
     return accountEndpoint(this.url, account);
   }
 
+  queueEndpoint(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
+    return accountEndpoint(this.queueUrl, account);
+  }
+
   tableEndpoint(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
     return accountEndpoint(this.tableUrl, account);
   }
 
   connectionString(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
-    return connectionStringOf({ blob: this.url, table: this.tableUrl }, account);
+    return connectionStringOf({ blob: this.url, queue: this.queueUrl, table: this.tableUrl }, account);
   }
 
   /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
@@ -108,6 +116,7 @@ export class ServerProcess {
       LARIMAR_COMMAND,
       'serve',
       `--blob-port=${this.#port('blob')}`,
+      `--queue-port=${this.#port('queue')}`,
       `--table-port=${this.#port('table')}`,
       `--admin-port=${this.#port('admin')}`,
       '--web-port=off',

@@ -1,0 +1,13 @@
+import { queueNeeds } from '../../auth/needs.ts';
+import { deleteMessage as remove } from '../../service/queue/delete-message.ts';
+import { parseHold } from './hold.ts';
+import { type Operation, queueNameOf } from './operation.ts';
+
+export const deleteMessage: Operation = {
+  name: 'Delete Message',
+  need: queueNeeds.deleteMessage,
+  async handle(storage, exchange, resource) {
+    await remove(storage, queueNameOf(exchange, resource), parseHold(exchange, resource));
+    return { status: 204, headers: [] };
+  },
+};
