@@ -1,5 +1,5 @@
 /** Query words that the listings of all services share. */
-import { invalidQuery, StorageError } from '../service/storage-error.ts';
+import { invalidQuery, outOfRangeQuery, type StorageError } from '../service/storage-error.ts';
 import type { Exchange } from './exchange.ts';
 
 const RESULTS_MAX = 5_000;
@@ -9,16 +9,7 @@ export function parseMaxResults(exchange: Exchange, resultsMax: number = RESULTS
   if (text === null) return resultsMax;
   if (!/^-?\d{1,10}$/.test(text)) throw invalidQuery('maxresults', text, 'Not a number.');
   const asked = Number(text);
-  if (asked < 1) {
-    throw new StorageError('OutOfRangeQueryParameterValue', {
-      elements: {
-        QueryParameterName: 'maxresults',
-        QueryParameterValue: text,
-        MinimumAllowed: '1',
-        MaximumAllowed: String(resultsMax),
-      },
-    });
-  }
+  if (asked < 1) throw outOfRangeQuery('maxresults', text, { min: 1, max: resultsMax });
   return Math.min(asked, resultsMax);
 }
 

@@ -41,6 +41,20 @@ export const invalidQuery = (name: string, value: string, reason?: string): Stor
     },
   });
 
+export const outOfRangeQuery = (
+  name: string,
+  value: string,
+  allowed: { readonly min: number; readonly max: number },
+): StorageError =>
+  new StorageError('OutOfRangeQueryParameterValue', {
+    elements: {
+      QueryParameterName: name,
+      QueryParameterValue: value,
+      MinimumAllowed: String(allowed.min),
+      MaximumAllowed: String(allowed.max),
+    },
+  });
+
 /** A document that is XML, and yet not what is asked for. */
 export const invalidXml = (reason: string): StorageError =>
   new StorageError('InvalidXmlDocument', { elements: { Reason: reason } });

@@ -7,7 +7,8 @@ export const deleteMessage: Operation = {
   name: 'Delete Message',
   need: queueNeeds.deleteMessage,
   async handle(storage, exchange, resource) {
-    await remove(storage, queueNameOf(exchange, resource), parseHold(exchange, resource));
+    const hold = parseHold(exchange.target.query, resource);
+    await remove(storage, queueNameOf(exchange, resource), hold);
     return { status: 204, headers: [] };
   },
 };

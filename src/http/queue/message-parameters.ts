@@ -14,8 +14,8 @@ import {
 } from '../../rules/message.ts';
 import type { GetRequest } from '../../service/queue/hand-out.ts';
 import type { NewMessage } from '../../service/queue/put-message.ts';
-import { invalidQuery, StorageError } from '../../service/storage-error.ts';
-import type { Exchange } from '../exchange.ts';
+import { invalidQuery, outOfRangeQuery, StorageError } from '../../service/storage-error.ts';
+import type { Query } from '../exchange.ts';
 
 /** A message may be hidden for days. */
 const SINCE_LONG_VISIBILITY = '2011-08-18';
@@ -38,9 +38,9 @@ const TTL: Limits = { name: 'messagettl', min: 1, max: TTL_SECONDS_MAX };
 const OLD_TTL: Limits = { ...TTL, max: OLD_TTL_SECONDS_MAX };
 const FOR_EVER = '-1';
 
-export function parsePut({ target, version }: Exchange): Pick<NewMessage, 'hiddenSeconds' | 'ttlSeconds'> {
-  const hiddenSeconds = parseWithin(HIDDEN, target.query.get(HIDDEN.name)) ?? 0;
-  const ttlSeconds = parseTtl(target.query.get(TTL.name), version);
+export function parsePut(query: Query, version: string): Pick<NewMessage, 'hiddenSeconds' | 'ttlSeconds'> {
+  const hiddenSeconds = parseWithin(HIDDEN, query.get(HIDDEN.name)) ?? 0;
+  const ttlSeconds = parseTtl(query.get(TTL.name), version);
   if (refusePut(hiddenSeconds, ttlSeconds) !== null) {
     throw invalidQuery(HIDDEN.name, String(hiddenSeconds), 'The message would expire before anybody sees it.');
   }
@@ -49,47 +49,40 @@ export function parsePut({ target, version }: Exchange): Pick<NewMessage, 'hidde
 
 function parseTtl(text: string | null, version: string): number | null {
   if (text === null) return DEFAULT_TTL_SECONDS;
-  const isOld = version < SINCE_ANY_TTL;
-  if (text === FOR_EVER && !isOld) return null;
-  // Unlike other numbers, one that is too low is not told its range: -1 is lower still, and has a meaning.
-  if (parseInteger(TTL.name, text) < 1) throw invalidQuery(TTL.name, text, 'Not a time to live.');
-  return parseWithin(isOld ? OLD_TTL : TTL, text);
+  const limits = version < SINCE_ANY_TTL ? OLD_TTL : TTL;
+  if (text === FOR_EVER && limits === TTL) return null;
+  const seconds = parseInteger(limits.name, text);
+  if (seconds < limits.min) throw invalidQuery(limits.name, text, 'Not a time to live.');
+  if (seconds > limits.max) throw outOfRangeQuery(limits.name, text, limits);
+  return seconds;
 }
 
-export function parseGet(exchange: Exchange): GetRequest {
-  const limits = exchange.version < SINCE_LONG_VISIBILITY ? HIDDEN_BY_OLD_GET : HIDDEN_BY_GET;
+export function parseGet(query: Query, version: string): GetRequest {
+  const limits = version < SINCE_LONG_VISIBILITY ? HIDDEN_BY_OLD_GET : HIDDEN_BY_GET;
   return {
-    count: parsePeek(exchange),
-    hiddenSeconds: parseWithin(limits, exchange.target.query.get(limits.name)) ?? DEFAULT_GET_VISIBILITY_SECONDS,
+    count: parsePeek(query),
+    hiddenSeconds: parseWithin(limits, query.get(limits.name)) ?? DEFAULT_GET_VISIBILITY_SECONDS,
   };
 }
 
 /** How many messages. */
-export const parsePeek = ({ target }: Exchange): number => parseWithin(COUNT, target.query.get(COUNT.name)) ?? 1;
+export const parsePeek = (query: Query): number => parseWithin(COUNT, query.get(COUNT.name)) ?? 1;
 
 /** For how long the message stays hidden, in seconds. */
-export const parseUpdate = (exchange: Exchange): number =>
-  parseWithin(HIDDEN, requireWord(exchange, HIDDEN.name)) as number;
+export const parseUpdate = (query: Query): number => parseWithin(HIDDEN, requireWord(query, HIDDEN.name)) as number;
 
-export function requireWord({ target }: Exchange, name: string): string {
-  const text = target.query.get(name);
+export function requireWord(query: Query, name: string): string {
+  const text = query.get(name);
   if (text !== null) return text;
   throw new StorageError('MissingRequiredQueryParameter', { elements: { QueryParameterName: name } });
 }
 
 /** Null where there is none. */
-function parseWithin({ name, min, max }: Limits, text: string | null): number | null {
+function parseWithin(limits: Limits, text: string | null): number | null {
   if (text === null) return null;
-  const value = parseInteger(name, text);
-  if (value >= min && value <= max) return value;
-  throw new StorageError('OutOfRangeQueryParameterValue', {
-    elements: {
-      QueryParameterName: name,
-      QueryParameterValue: text,
-      MinimumAllowed: String(min),
-      MaximumAllowed: String(max),
-    },
-  });
+  const value = parseInteger(limits.name, text);
+  if (value < limits.min || value > limits.max) throw outOfRangeQuery(limits.name, text, limits);
+  return value;
 }
 
 const INTEGER = /^-?\d{1,10}$/;

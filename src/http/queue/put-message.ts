@@ -12,7 +12,7 @@ export const putMessage: Operation = {
   name: 'Put Message',
   need: queueNeeds.putMessage,
   async handle(storage, exchange, resource) {
-    const { hiddenSeconds, ttlSeconds } = parsePut(exchange);
+    const { hiddenSeconds, ttlSeconds } = parsePut(exchange.target.query, exchange.version);
     const text = await readMessageText(exchange);
     const placed = await put(storage, queueNameOf(exchange, resource), { text, hiddenSeconds, ttlSeconds });
     if (exchange.version < SINCE_RECEIPT_OF_PUT) return { status: 201, headers: [] };

@@ -11,8 +11,8 @@ export const updateMessage: Operation = {
   name: 'Update Message',
   need: queueNeeds.updateMessage,
   async handle(storage, exchange, resource) {
-    const hiddenSeconds = parseUpdate(exchange);
-    const hold = parseHold(exchange, resource);
+    const hiddenSeconds = parseUpdate(exchange.target.query);
+    const hold = parseHold(exchange.target.query, resource);
     const text = await readOptionalMessageText(exchange);
     const { place, nextVisibleMs } = await update(storage, queueNameOf(exchange, resource), {
       hold,
