@@ -38,7 +38,9 @@ export function isOnDatabase(name: ContestantName): boolean {
 
 const azuriteVersion = '3.35.0';
 const azuriteFolder = join(projectFolder, '.cache', 'azurite');
-const azuriteProgramOf = (service: 'blob' | 'table'): string =>
+/** Beside the Blob service. Azurite has a process for each, started when a row asks for it. */
+type FurtherService = 'queue' | 'table';
+const azuriteProgramOf = (service: 'blob' | FurtherService): string =>
   join(azuriteFolder, 'node_modules', 'azurite', 'dist', 'src', service, 'main.js');
 const builtLarimarProgram = fileURLToPath(new URL('../src/cli/larimar.js', import.meta.url));
 
@@ -56,7 +58,7 @@ const sas = generateAccountSASQueryParameters(
   {
     version: serviceVersion,
     expiresOn: new Date(Date.now() + 24 * 3_600_000),
-    services: AccountSASServices.parse('bt').toString(),
+    services: AccountSASServices.parse('bqt').toString(),
     resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
     permissions: AccountSASPermissions.parse('rwdlacuptf'),
   },
@@ -77,9 +79,8 @@ export class Contestant {
   readonly name: ContestantName;
   readonly #options: ContestantOptions;
   #servers: readonly Server[] = [];
-  /** Of the Table service. Azurite has a process of its own for it, started when a row asks for it. */
-  #tablePorts: readonly number[] = [];
-  #azuriteTables: Server | null = null;
+  #furtherPorts: Readonly<Record<FurtherService, readonly number[]>> = { queue: [], table: [] };
+  readonly #furtherServers = new Map<FurtherService, Server>();
 
   constructor(options: ContestantOptions) {
     this.name = options.name;
@@ -92,17 +93,25 @@ export class Contestant {
     return this.#servers.map((server) => server.port);
   }
 
+  get queuePorts(): readonly number[] {
+    return this.#furtherPorts.queue;
+  }
+
   get tablePorts(): readonly number[] {
-    return this.#tablePorts;
+    return this.#furtherPorts.table;
   }
 
   get pids(): readonly number[] {
-    return this.#servers.map((server) => server.pid);
+    return this.#allServers.map((server) => server.pid);
   }
 
   /** How one of its servers ended, if one did so of its own accord. */
   get ended(): string | null {
-    return this.#servers.map((server) => server.ended).find((ended) => ended !== null) ?? null;
+    return this.#allServers.map((server) => server.ended).find((ended) => ended !== null) ?? null;
+  }
+
+  get #allServers(): readonly Server[] {
+    return [...this.#servers, ...this.#furtherServers.values()];
   }
 
   /** The path of a blob in the benchmark's container, without its query. */
@@ -119,20 +128,18 @@ export class Contestant {
   /** Starts the servers and waits for the first answer of each; resolves to the milliseconds in between. */
   async start(): Promise<number> {
     const nodeCount = nodeCounts[this.name];
-    const free = await freePorts(2 * nodeCount);
+    const free = await freePorts(3 * nodeCount);
     const ports = free.slice(0, nodeCount);
-    this.#tablePorts = this.name === 'bare' ? ports : free.slice(nodeCount);
+    this.#furtherPorts =
+      this.name === 'bare'
+        ? { queue: ports, table: ports }
+        : { queue: free.slice(nodeCount, 2 * nodeCount), table: free.slice(2 * nodeCount) };
     const startedAtMs = performance.now();
-    this.#servers = ports.map(
-      (port, index) =>
-        new Server({
-          port,
-          words: [...(this.#options.nodeOptions ?? []), ...this.#command(port, this.#tablePorts[index] as number)],
-          environment: this.#environment(),
-          folder: this.#options.dataFolder,
-          logFile: join(this.#options.dataFolder, `${this.name}.${index}.log`),
-        }),
-    );
+    this.#servers = ports.map((port, index) => {
+      const queue = this.queuePorts[index] as number;
+      const table = this.tablePorts[index] as number;
+      return this.#run(`${this.name}.${index}`, port, this.#command({ blob: port, queue, table }));
+    });
     await Promise.all(
       this.#servers.map((server) => server.firstAnswer(`${this.path('000000')}?${this.query()}`)),
     ).catch((error: Error) => {
@@ -152,37 +159,50 @@ export class Contestant {
     return `/${account}/${resource}`;
   }
 
+  /** A path of the Queue service. */
+  queuePath(resource: string): string {
+    return `/${account}/${resource}`;
+  }
+
+  /** So that rows about queues find a service to ask. */
+  async startQueues(): Promise<void> {
+    await this.#startFurther('queue', `/${account}?${this.query('comp=list')}`);
+  }
+
   /** So that rows about tables find a service to ask. */
   async startTables(): Promise<void> {
-    if (this.name !== 'azurite' || this.#azuriteTables !== null) return;
-    const port = this.#tablePorts[0] as number;
-    this.#azuriteTables = new Server({
+    await this.#startFurther('table', `/${account}/Tables?${this.query()}`);
+  }
+
+  async #startFurther(service: FurtherService, path: string): Promise<void> {
+    if (this.name !== 'azurite' || this.#furtherServers.has(service)) return;
+    const port = this.#furtherPorts[service][0] as number;
+    const location = join(this.#options.dataFolder, `data-${service}`);
+    const words = [azuriteProgramOf(service), `--${service}Port`, String(port), '--location', location];
+    const server = this.#run(`azurite-${service}`, port, [...words, ...azuriteQuiet]);
+    this.#furtherServers.set(service, server);
+    await server.firstAnswer(path);
+  }
+
+  #run(name: string, port: number, command: readonly string[]): Server {
+    return new Server({
       port,
-      words: [
-        azuriteProgramOf('table'),
-        '--tablePort',
-        String(port),
-        '--location',
-        join(this.#options.dataFolder, 'data-table'),
-        ...azuriteQuiet,
-      ],
+      words: [...(this.#options.nodeOptions ?? []), ...command],
       environment: this.#environment(),
       folder: this.#options.dataFolder,
-      logFile: join(this.#options.dataFolder, 'azurite-table.log'),
+      logFile: join(this.#options.dataFolder, `${name}.log`),
     });
-    await this.#azuriteTables.firstAnswer(`/${account}/Tables?${this.query()}`);
   }
 
   async stop(): Promise<void> {
-    const servers = [...this.#servers, ...(this.#azuriteTables === null ? [] : [this.#azuriteTables])];
-    this.#azuriteTables = null;
+    const servers = this.#allServers;
+    this.#furtherServers.clear();
     this.#servers = [];
     await Promise.all(servers.map((server) => server.stop()));
   }
 
   pause(): void {
-    for (const server of this.#servers) server.pause();
-    this.#azuriteTables?.pause();
+    for (const server of this.#allServers) server.pause();
   }
 
   /**
@@ -190,8 +210,7 @@ export class Contestant {
    * given up for dead there, and is back once a write of its own got through.
    */
   async resume(): Promise<void> {
-    for (const server of this.#servers) server.resume();
-    this.#azuriteTables?.resume();
+    for (const server of this.#allServers) server.resume();
     if (isOnDatabase(this.name)) await Promise.all(this.ports.map((port) => this.#untilWriting(port)));
   }
 
@@ -219,10 +238,10 @@ export class Contestant {
     }
   }
 
-  #command(port: number, tablePort: number): string[] {
+  #command(ports: Readonly<Record<'blob' | FurtherService, number>>): string[] {
     const data = join(this.#options.dataFolder, 'data');
-    const ports = ['--blob-port', String(port), '--table-port', String(tablePort)];
-    const larimar = [this.#options.larimarProgram ?? builtLarimarProgram, 'serve', ...ports];
+    const doors = Object.entries(ports).flatMap(([service, port]) => [`--${service}-port`, String(port)]);
+    const larimar = [this.#options.larimarProgram ?? builtLarimarProgram, 'serve', ...doors];
     switch (this.name) {
       case 'larimar':
         return [...larimar, '--data', data, '--log', 'silent'];
@@ -230,9 +249,9 @@ export class Contestant {
       case 'postgres-3':
         return [...larimar, '--content', 'postgres', '--log', 'silent'];
       case 'azurite':
-        return [azuriteProgramOf('blob'), '--blobPort', String(port), '--location', data, ...azuriteQuiet];
+        return [azuriteProgramOf('blob'), '--blobPort', String(ports.blob), '--location', data, ...azuriteQuiet];
       case 'bare':
-        return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(port)];
+        return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(ports.blob)];
     }
   }
 

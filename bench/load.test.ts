@@ -84,6 +84,22 @@ test('a chunked answer is read to its last chunk, however it comes', async (cont
   }
 });
 
+test('a body that was asked for is kept, without the frames of chunks, however it comes', async (context) => {
+  const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+  for (const pieces of [
+    ['HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<a>hello</a>'],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r', '\n<a>he', 'llo</a>'],
+    [`${chunked}c\r\n<a>hello</a>\r\n0\r\n\r\n`],
+    [chunked, '5\r\n<a>', 'he\r\n7\r\nllo</a>', '\r\n0\r\n', '\r\n'],
+  ]) {
+    const lane = await open(context, [pieces]);
+    for (const keepsBody of [true, false, true]) {
+      const { body } = await lane.send({ method: 'GET', path: '/', keepsBody });
+      assert.equal(body, keepsBody ? '<a>hello</a>' : null, pieces.join('|'));
+    }
+  }
+});
+
 test('an answer that does not say where it ends is refused by name', async (context) => {
   const lane = await open(context, [['HTTP/1.1 200 OK\r\n\r\nabc']]);
   await assert.rejects(lane.send({ method: 'GET', path: '/' }), /without a length/);
@@ -110,6 +126,16 @@ test('failed steps are counted beside the rate', async (context) => {
   });
   assert.equal(result.failureCount, Math.floor(steps / 2));
   assert.ok(result.value > 0);
+});
+
+test('a load ends early when its steps are used up, all connections together', async (context) => {
+  const port = await listen(context, [['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n']]);
+  let steps = 0;
+  await rateInLanes({ ports: [port], connections: 4, seconds: 600, stepCountMax: 10 }, async (lane) => {
+    steps += 1;
+    return failureOf(await lane.send({ method: 'GET', path: '/' }));
+  });
+  assert.equal(steps, 10);
 });
 
 test('lanes are dealt out to the ports in turn', async (context) => {

@@ -34,7 +34,7 @@ export interface WrkLoad {
   ports: readonly number[];
   seconds: number;
   connections: number;
-  method: 'GET' | 'HEAD' | 'PUT';
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST';
   path: string;
   /** What stands behind a name in the path, if names are walked through. */
   pathEnd?: string;
@@ -127,6 +127,8 @@ export interface Answer {
   /** The status line and headers as they came. */
   head: string;
   bodyBytes: number;
+  /** Without the frames of chunks; null where the request did not ask for it. */
+  body: string | null;
 }
 
 export function headerOf(answer: Answer, name: string): string | null {
@@ -134,14 +136,17 @@ export function headerOf(answer: Answer, name: string): string | null {
 }
 
 export interface LaneRequest {
-  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'MERGE';
+  method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'MERGE' | 'DELETE';
   path: string;
   headers?: readonly string[];
   body?: Buffer;
+  /** The body of the answer is wanted, as Latin-1. */
+  keepsBody?: boolean;
 }
 
 interface Waiting {
   method: string;
+  keepsBody: boolean;
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
 }
@@ -151,13 +156,15 @@ const answerTimeoutMs = 120_000;
 /** The end of a chunked body without trailers. */
 const lastChunk = '\r\n0\r\n\r\n';
 
-/** One connection with one request in flight. Bodies are counted and thrown away. */
+/** One connection with one request in flight. Bodies are counted and, unless they are asked for, thrown away. */
 export class Lane {
   readonly #socket: Socket;
   #waiting: Waiting | null = null;
   #unread = '';
   #answer: Answer | null = null;
   #bodyBytesLeft = 0;
+  /** As much of a body as came, if it is kept. */
+  #keptBody = '';
   /** Of a chunked body: how the part that came so far ends; null for one with a length. */
   #tail: string | null = null;
 
@@ -195,7 +202,7 @@ export class Lane {
     const lines = [`${request.method} ${request.path} HTTP/1.1`, 'Host: 127.0.0.1', ...length];
     const head = `${[...lines, ...(request.headers ?? [])].join('\r\n')}\r\n\r\n`;
     return new Promise((resolve, reject) => {
-      this.#waiting = { method: request.method, resolve, reject };
+      this.#waiting = { method: request.method, keepsBody: request.keepsBody ?? false, resolve, reject };
       if (this.#socket.destroyed) return this.#fail(new Error('the connection is closed'));
       if (request.body === undefined) {
         this.#socket.write(head, 'latin1');
@@ -213,17 +220,20 @@ export class Lane {
   }
 
   #read(bytes: Buffer, count: number): void {
+    if (this.#answer !== null) this.#keep(() => bytes.toString('latin1', 0, count));
     if (this.#tail !== null)
       return this.#readChunks(bytes.toString('latin1', Math.max(0, count - lastChunk.length), count), count);
     if (this.#answer !== null) return this.#readBody(count);
     this.#unread += bytes.toString('latin1', 0, count);
     const headLength = this.#unread.indexOf('\r\n\r\n');
     if (headLength === -1) return;
-    this.#answer = { status: Number(this.#unread.slice(9, 12)), head: this.#unread.slice(0, headLength), bodyBytes: 0 };
+    const head = this.#unread.slice(0, headLength);
+    this.#answer = { status: Number(head.slice(9, 12)), head, bodyBytes: 0, body: null };
     const body = this.#unread.slice(headLength + 4);
     this.#unread = '';
+    this.#keep(() => body);
     const bodyBytes = this.#announcedBodyBytes(this.#answer);
-    if (bodyBytes === null && headerOf(this.#answer, 'transfer-encoding') !== 'chunked') {
+    if (bodyBytes === null && !isChunked(this.#answer)) {
       this.#fail(new Error(`an answer without a length: ${this.#answer.head}`));
       this.#socket.destroy();
       return;
@@ -255,11 +265,17 @@ export class Lane {
     return length === null ? null : Number(length);
   }
 
+  #keep(text: () => string): void {
+    if (this.#waiting?.keepsBody === true) this.#keptBody += text();
+  }
+
   #readBody(count: number): void {
     this.#bodyBytesLeft -= count;
     if (this.#bodyBytesLeft > 0) return;
-    const { resolve } = this.#waiting as Waiting;
+    const { resolve, keepsBody } = this.#waiting as Waiting;
     const answer = this.#answer as Answer;
+    if (keepsBody) answer.body = isChunked(answer) ? unchunked(this.#keptBody) : this.#keptBody;
+    this.#keptBody = '';
     this.#waiting = null;
     this.#answer = null;
     resolve(answer);
@@ -268,6 +284,19 @@ export class Lane {
   #fail(error: Error): void {
     this.#waiting?.reject(error);
     this.#waiting = null;
+  }
+}
+
+const isChunked = (answer: Answer): boolean => headerOf(answer, 'transfer-encoding') === 'chunked';
+
+function unchunked(framed: string): string {
+  let body = '';
+  for (let at = 0; ; ) {
+    const lineEnd = framed.indexOf('\r\n', at);
+    const length = Number.parseInt(framed.slice(at, lineEnd), 16);
+    if (!(length > 0)) return body;
+    body += framed.slice(lineEnd + 2, lineEnd + 2 + length);
+    at = lineEnd + 2 + length + 2;
   }
 }
 
@@ -293,19 +322,26 @@ export async function inLanes(load: LaneLoad, body: (lane: Lane, index: number) 
   }
 }
 
+export interface RateLoad extends LaneLoad {
+  seconds: number;
+  /** For steps that use something up: of all connections together. */
+  stepCountMax?: number;
+}
+
 /** Repeats `step` on every connection until the time is up; the value is steps per second. */
 export async function rateInLanes(
-  load: LaneLoad & { seconds: number },
+  load: RateLoad,
   step: (lane: Lane, index: number) => Promise<string | null>,
 ): Promise<Outcome> {
   const total = outcome(0);
+  const { stepCountMax = Number.POSITIVE_INFINITY } = load;
   let steps = 0;
   let startedAtMs = 0;
   await inLanes(load, async (lane, index) => {
     startedAtMs ||= performance.now();
-    while (performance.now() - startedAtMs < load.seconds * 1000) {
-      const failure = await step(lane, index);
+    while (steps < stepCountMax && performance.now() - startedAtMs < load.seconds * 1000) {
       steps += 1;
+      const failure = await step(lane, index);
       if (failure === null) continue;
       total.failureCount += 1;
       total.failure ??= failure;

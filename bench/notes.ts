@@ -34,6 +34,7 @@ export function notes({ options: { scale, columns }, results, postgresVersion }:
     const [ours, theirs] = [scale.blobCount, scale.azuriteBlobCount].map((count) => count.toLocaleString('en'));
     sentences.push(`Where a row says ${ours} blobs, Azurite held only ${theirs}.`);
   }
+  sentences.push(...new Set(results.flatMap(({ row }) => row.remarks?.() ?? [])));
   const failures = results.flatMap((result) => result.failures);
   const failed = failures.length === 0 ? [] : ['', '(!) No measurement, since requests failed:', ...new Set(failures)];
   return [...wrapped(sentences.join(' ')), ...failed];

@@ -24,6 +24,9 @@ export const wholeScale: Scale = {
   azuriteBlobCount: 20_000,
   entityCount: 1_000_000,
   azuriteEntityCount: 20_000,
+  longQueueCount: 100_000,
+  deepQueueCount: 1_000_000,
+  azuriteQueueFillSeconds: 60,
   transferBytes: 1024 * mebibyte,
   singlePutBytes: 256 * mebibyte,
 };
@@ -37,6 +40,9 @@ const quickScale: Scale = {
   azuriteBlobCount: 5000,
   entityCount: 100_000,
   azuriteEntityCount: 5000,
+  longQueueCount: 10_000,
+  deepQueueCount: 50_000,
+  azuriteQueueFillSeconds: 20,
   transferBytes: 128 * mebibyte,
   singlePutBytes: 64 * mebibyte,
 };
@@ -70,6 +76,8 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
   --azurite-blobs N   the same for Azurite, which takes minutes to store more (${wholeScale.azuriteBlobCount})
   --entities N        entities held in the rows about tables (${wholeScale.entityCount})
   --azurite-entities N  the same for Azurite (${wholeScale.azuriteEntityCount})
+  --backlog N         messages that wait in the long queue (${wholeScale.longQueueCount})
+  --deep-backlog N    the same for Larimar alone, in one row (${wholeScale.deepQueueCount})
   --larimar FILE      another build's dist/src/cli/larimar.js
   --data DIR          where the servers keep their data: a real disk, with about 10 GB free (.cache/)
   --json FILE         also write every round's figure to a file
@@ -92,6 +100,8 @@ export function parseOptions(words: readonly string[]): Options | null {
       'azurite-blobs': { type: 'string' },
       entities: { type: 'string' },
       'azurite-entities': { type: 'string' },
+      backlog: { type: 'string' },
+      'deep-backlog': { type: 'string' },
       larimar: { type: 'string' },
       data: { type: 'string' },
       json: { type: 'string' },
@@ -107,6 +117,8 @@ export function parseOptions(words: readonly string[]): Options | null {
     azuriteBlobCount: countOf('--azurite-blobs', values['azurite-blobs'], base.azuriteBlobCount),
     entityCount: countOf('--entities', values.entities, base.entityCount),
     azuriteEntityCount: countOf('--azurite-entities', values['azurite-entities'], base.azuriteEntityCount),
+    longQueueCount: countOf('--backlog', values.backlog, base.longQueueCount),
+    deepQueueCount: countOf('--deep-backlog', values['deep-backlog'], base.deepQueueCount),
   };
   const preset = values['scale-out'] === true ? scaleOut : peers;
   return {

@@ -27,6 +27,7 @@ const help = `Profiles one server under the load of one row of the benchmark.
   --of NAME        the server: ${contestantNames.join(', ')} (larimar)
   --seconds N      how long the load lasts, where the row has no length of its own (5)
   --blobs N        blobs to hold first, for the list row (20000)
+  --backlog N      messages to hold first, for the long queue (${wholeScale.longQueueCount})
   --top N          how many functions to print (25)
   --larimar FILE   another build's dist/src/cli/larimar.js
   --keep DIR       keep the .cpuprofile files there, to open in a browser's developer tools
@@ -128,6 +129,7 @@ async function main(): Promise<void> {
       of: { type: 'string', default: 'larimar' },
       seconds: { type: 'string', default: '5' },
       blobs: { type: 'string', default: '20000' },
+      backlog: { type: 'string', default: String(wholeScale.longQueueCount) },
       top: { type: 'string', default: '25' },
       larimar: { type: 'string' },
       keep: { type: 'string' },
@@ -135,7 +137,13 @@ async function main(): Promise<void> {
     },
   });
   const blobCount = Number(values.blobs);
-  const scale = { ...wholeScale, roundSeconds: Number(values.seconds), blobCount, azuriteBlobCount: blobCount };
+  const scale = {
+    ...wholeScale,
+    roundSeconds: Number(values.seconds),
+    blobCount,
+    azuriteBlobCount: blobCount,
+    longQueueCount: Number(values.backlog),
+  };
   const row = loadRows(scale).find((row) => row.name === values.row);
   if (row === undefined || values.help === true) return say(help);
   const name = contestantNames.find((name) => name === values.of);

@@ -51,7 +51,8 @@ export async function runRow(row: Row, field: Field, say: (line: string) => void
 }
 
 function takersOf(row: Row, { contestants, pgbench }: Field): Taker[] {
-  const takers: Taker[] = contestants.map((contestant) => ({
+  const present = contestants.filter(({ name }) => row.without?.includes(name) !== true);
+  const takers: Taker[] = present.map((contestant) => ({
     name: contestant.name,
     prepare: () => alone(contestant, async () => row.prepare?.(contestant)),
     round: (round) => alone(contestant, () => row.round(contestant, round)),

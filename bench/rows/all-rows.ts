@@ -4,6 +4,7 @@ import { blobTypeRows } from './blob-types.ts';
 import { conditionRows } from './conditions.ts';
 import { footprintRows } from './footprint.ts';
 import { listRows } from './list.ts';
+import { queueRows } from './queues.ts';
 import type { Row, Scale } from './row.ts';
 import { smallBlobRows } from './small-blobs.ts';
 import { tableRows } from './tables.ts';
@@ -19,6 +20,7 @@ export function allRows(scale: Scale): Row[] {
     ...blobTypeRows(scale),
     ...transferRows(scale),
     ...tableRows(scale),
+    ...queueRows(scale),
     ...footprint.filled,
     ...listRows(scale),
     ...tagRows(scale),

@@ -1,6 +1,6 @@
 /** What a row of the table is, and how large a run is. */
 
-import type { Contestant } from '../contestants.ts';
+import type { Contestant, ContestantName } from '../contestants.ts';
 import type { Outcome } from '../load.ts';
 
 /** How large one run is; `--quick` makes everything smaller. */
@@ -16,6 +16,11 @@ export interface Scale {
   /** In the table of the rows about many entities. */
   entityCount: number;
   azuriteEntityCount: number;
+  /** Messages that wait in the long queue, and in the one that is filled for Larimar only. */
+  longQueueCount: number;
+  deepQueueCount: number;
+  /** Azurite is given as many messages as it takes in so long. */
+  azuriteQueueFillSeconds: number;
   transferBytes: number;
   singlePutBytes: number;
 }
@@ -34,9 +39,13 @@ export interface Row {
   rounds: number;
   /** Whether one round is run first and thrown away. */
   warmsUp: boolean;
+  /** Who takes no part in it. */
+  without?: readonly ContestantName[];
   /** Done once for each contestant, before the first round. */
   prepare?: (contestant: Contestant) => Promise<void>;
   round: (contestant: Contestant, round: number) => Promise<Outcome>;
+  /** What a reader of the table must know, once it was run. */
+  remarks?: () => readonly string[];
   /** What pgbench does beside it, where it has anything like it. */
   pgbench?: PgbenchScript;
 }
