@@ -118,6 +118,7 @@ const asAccepted = (permissions: string, overrides = {}): Identity => ({
   account: ACCOUNT.name,
   permissions,
   overrides,
+  holderPermissions: EVERY_LETTER,
 });
 
 /** One of each range of versions that sign the same lines, from its first to its last. */
@@ -363,7 +364,7 @@ describe('refused before its signature is looked at', () => {
   for (const [what, text, service, detail] of [
     ['a stored access policy', `${token}&si=policy`, 'b', /stored access policy/],
     ['a key of another service', token.replace('sks=b', 'sks=q'), 'b', /another service/],
-    ['another service', token, 'q', /Blob and the Table service only/],
+    ['another service', token, 'f', /Blob, Queue and Table services only/],
     [
       'a version before there were such tokens',
       token.replace(/sv=[\d-]+/, 'sv=2018-03-28'),

@@ -87,11 +87,16 @@ function use(token: string, { path = 'things()', resource = ['things'], nowMs = 
   return verifySas(request, { account: ACCOUNT, nowMs, wallNowMs: NOW_MS, resource, loadAcl, bearer });
 }
 
-const asAccepted = (permissions = 'raud', entities: Partial<EntityScope> = {}): Identity => ({
+const asAccepted = (
+  permissions = 'raud',
+  entities: Partial<EntityScope> = {},
+  holderPermissions = HOLDER.permissions,
+): Identity => ({
   kind: 'serviceSas',
   account: ACCOUNT.name,
   permissions,
   overrides: {},
+  holderPermissions,
   entities: { table: 'things', from: null, to: null, ...entities },
 });
 
@@ -111,8 +116,8 @@ test('it carries a range of keys', async () => {
 });
 
 test('it is worth no more than the roles of the holder of the key', async () => {
-  assert.deepEqual(await use(handMade({}, { holder: { permissions: 'rl' } })), asAccepted('r'));
-  assert.deepEqual(await use(handMade({}, { holder: { permissions: '' } })), asAccepted(''));
+  assert.deepEqual(await use(handMade({}, { holder: { permissions: 'rl' } })), asAccepted('r', {}, 'rl'));
+  assert.deepEqual(await use(handMade({}, { holder: { permissions: '' } })), asAccepted('', {}, ''));
   assert.equal(await codeOf(use(handMade({}, { holder: { permissions: 'raud' } }))), 'AuthenticationFailed', 'no role');
 });
 

@@ -7,6 +7,11 @@ const OWNER = 'Storage Blob Data Owner';
 const CONTRIBUTOR = 'Storage Blob Data Contributor';
 const READER = 'Storage Blob Data Reader';
 const DELEGATOR = 'Storage Blob Delegator';
+const QUEUE_CONTRIBUTOR = 'Storage Queue Data Contributor';
+const QUEUE_READER = 'Storage Queue Data Reader';
+const PROCESSOR = 'Storage Queue Data Message Processor';
+const SENDER = 'Storage Queue Data Message Sender';
+const QUEUE_DELEGATOR = 'Storage Queue Delegator';
 const TABLE_CONTRIBUTOR = 'Storage Table Data Contributor';
 const TABLE_READER = 'Storage Table Data Reader';
 const TABLE_DELEGATOR = 'Storage Table Delegator';
@@ -30,6 +35,25 @@ for (const [names, permissions, controls, delegates] of rows) {
   });
 }
 
+const queueRows: readonly Row[] = [
+  [[QUEUE_CONTRIBUTOR], 'racwdlpu', false, false],
+  [[QUEUE_READER], 'rl', false, false],
+  [[PROCESSOR], 'rp', false, false],
+  [[SENDER], 'a', false, false],
+  [[QUEUE_DELEGATOR], '', false, true],
+  [[SENDER, PROCESSOR], 'rap', false, false],
+  [[PROCESSOR, QUEUE_READER], 'rlp', false, false],
+  [[QUEUE_DELEGATOR, SENDER], 'a', false, true],
+  [[SENDER, QUEUE_CONTRIBUTOR, QUEUE_DELEGATOR], 'racwdlpu', false, true],
+  [[OWNER, TABLE_CONTRIBUTOR, SENDER], 'a', false, false],
+];
+
+for (const [names, permissions, controls, delegates] of queueRows) {
+  test(`${names.join(' and ')} allows "${permissions}" at queues`, () => {
+    assert.deepEqual(grantOf(names, 'q'), { permissions, controls, delegates });
+  });
+}
+
 const tableRows: readonly Row[] = [
   [[TABLE_CONTRIBUTOR], 'racwdlu', false, false],
   [[TABLE_READER], 'rl', false, false],
@@ -48,6 +72,7 @@ for (const [names, permissions, controls, delegates] of tableRows) {
 test('a role of one service allows nothing at another', () => {
   for (const [name, services] of [
     [OWNER, ['q', 't', 'f']],
+    [QUEUE_CONTRIBUTOR, ['b', 't', 'f']],
     [TABLE_CONTRIBUTOR, ['b', 'q', 'f']],
   ] as const) {
     for (const service of services) {
@@ -58,8 +83,10 @@ test('a role of one service allows nothing at another', () => {
 
 test('whatever roles someone has, what they allow is among what can be granted', () => {
   assert.deepEqual(grantablePermissions('b'), [EVERY_LETTER, 'racwdltfm', 'rl', '']);
+  assert.deepEqual(grantablePermissions('q'), ['racwdlpu', 'ralp', 'rlp', 'ral', 'rap', 'rl', 'rp', 'a', '']);
   assert.deepEqual(grantablePermissions('t'), ['racwdlu', 'rl', '']);
-  for (const service of ['b', 't'] as const) {
+  assert.deepEqual(grantablePermissions('f'), ['']);
+  for (const service of ['b', 'q', 't'] as const) {
     const grantable = grantablePermissions(service);
     for (let chosen = 0; chosen < 2 ** ROLE_NAMES.length; chosen++) {
       const names = ROLE_NAMES.filter((_, index) => (chosen & (1 << index)) !== 0);
@@ -74,6 +101,8 @@ for (const [text, name] of [
   ['storage.blob.data.reader', READER],
   ['STORAGE-BLOB-DATA_OWNER', OWNER],
   ['Storage Blob Delegator', DELEGATOR],
+  ['storage-queue-data-message-processor', PROCESSOR],
+  ['StorageQueueDataMessageSender', SENDER],
   ['Storage Table Data Contributor', TABLE_CONTRIBUTOR],
   ['storagetabledatareader', TABLE_READER],
   ['Reader', null],
