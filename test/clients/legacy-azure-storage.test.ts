@@ -1,6 +1,6 @@
 /**
- * azure-storage 2.10, the library before the present ones and still in use: JSON with full or minimal metadata, entities of
- * typed values, MERGE by name, and batches in a form of their own.
+ * azure-storage 2.10, the library before the present ones and still in use. Tables: JSON with full or minimal metadata,
+ * entities of typed values, MERGE by name, and batches in a form of their own. Queues: texts in three encodings.
  */
 // engines: embedded
 import assert from 'node:assert/strict';
@@ -9,8 +9,9 @@ import { describe, test } from 'node:test';
 import azure from 'azure-storage';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { startInProcess } from '../harness/in-process.ts';
+import { sendQueue } from '../harness/queue-http.ts';
 
-const { TableBatch, TableQuery, TableUtilities } = azure;
+const { QueueMessageEncoder, TableBatch, TableQuery, TableUtilities } = azure;
 const { entityGenerator: value } = TableUtilities;
 
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
@@ -48,7 +49,7 @@ const entity = (rowKey: string, properties: object = {}): object => ({
 });
 
 for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
-  describe(`azure-storage as ${account.name}`, () => {
+  describe(`azure-storage for tables as ${account.name}`, () => {
     const tables = azure.createTableService(account.name, account.key, { primaryHost: server.tableEndpoint(account) });
     const table = `Legacy${randomBytes(6).toString('hex')}`;
 
@@ -220,6 +221,116 @@ for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
       const gone = await call<azure.TableService.TableResult>((done) => tables.doesTableExist(table, done));
       assert.equal(gone.exists, false);
       assert.equal(await refusal(retrieve('types')), '404 TableNotFound');
+    });
+  });
+}
+
+type Message = azure.QueueService.QueueMessageResult;
+
+for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
+  describe(`azure-storage for queues as ${account.name}`, () => {
+    const queues = azure.createQueueService(account.name, account.key, { primaryHost: server.queueEndpoint(account) });
+    const queue = `legacy-${randomBytes(6).toString('hex')}`;
+
+    const put = (
+      text: string | Buffer,
+      options: azure.QueueService.CreateMessageRequestOptions = {},
+    ): Promise<Message> => call((done) => queues.createMessage(queue, text, options, done));
+    const get = (options: azure.QueueService.GetMessagesRequestOptions = {}): Promise<Message[]> =>
+      call((done) => queues.getMessages(queue, options, done));
+    const peek = (): Promise<Message[]> => call((done) => queues.peekMessages(queue, { numOfMessages: 32 }, done));
+    const remove = ({ messageId = '', popReceipt = '' }: Message): Promise<unknown> =>
+      call((done) => queues.deleteMessage(queue, messageId, popReceipt, done as never));
+    const clear = (): Promise<unknown> => call((done) => queues.clearMessages(queue, done as never));
+    const metadata = (): Promise<azure.QueueService.QueueResult> =>
+      call((done) => queues.getQueueMetadata(queue, done));
+
+    test('creates a queue, finds it, and sets its metadata', async () => {
+      const created = await call<azure.QueueService.QueueResult>((done) => queues.createQueueIfNotExists(queue, done));
+      assert.equal(created.created, true);
+      const again = await call<azure.QueueService.QueueResult>((done) => queues.createQueueIfNotExists(queue, done));
+      assert.equal(again.created, false);
+      await call((done) => queues.setQueueMetadata(queue, { colour: 'blue' }, done));
+      assert.deepEqual((await metadata()).metadata, { colour: 'blue' });
+      const other = call((done) => queues.createQueue(queue, { metadata: { colour: 'red' } } as never, done));
+      assert.equal(await refusal(other), '409 QueueAlreadyExists');
+      const listed = await call<azure.QueueService.ListQueueResult>((done) =>
+        queues.listQueuesSegmentedWithPrefix(queue, null as never, { include: 'metadata' } as never, done),
+      );
+      assert.deepEqual(
+        listed.entries.map(({ name, metadata: shown }) => [name, shown]),
+        [[queue, { colour: 'blue' }]],
+      );
+    });
+
+    test('puts, peeks at, gets, changes and deletes a message', async () => {
+      const text = `<it's> & "ü" \u{1faa8}`;
+      const sent = await put(text, { messageTimeToLive: 600 });
+      assert.deepEqual(
+        (await peek()).map(({ messageId, messageText }) => [messageId, messageText]),
+        [[sent.messageId, text]],
+      );
+      const [got = {}] = await get({ numOfMessages: 32, visibilityTimeout: 300 });
+      assert.deepEqual([got.messageId, got.messageText, Number(got.dequeueCount)], [sent.messageId, text, 1]);
+      const updated = await call<Message>((done) =>
+        queues.updateMessage(queue, got.messageId ?? '', got.popReceipt ?? '', 0, { messageText: 'changed' }, done),
+      );
+      assert.notEqual(updated.popReceipt, got.popReceipt);
+      assert.equal(await refusal(remove(got)), '404 MessageNotFound');
+      const [again = {}] = await get();
+      assert.deepEqual([again.messageText, Number(again.dequeueCount)], ['changed', 2]);
+      assert.equal(await refusal(remove(updated)), '404 MessageNotFound');
+      await remove(again);
+      assert.equal((await metadata()).approximateMessageCount, 0);
+    });
+
+    test('hides messages, and clears them', async () => {
+      await put('later', { visibilityTimeout: 600 });
+      await put('now');
+      assert.deepEqual(
+        (await peek()).map(({ messageText }) => messageText),
+        ['now'],
+      );
+      assert.equal((await metadata()).approximateMessageCount, 2);
+      await clear();
+      assert.equal((await metadata()).approximateMessageCount, 0);
+    });
+
+    test('encodes texts in its own ways, and finds them as they were', async () => {
+      for (const [encoder, text, stored] of [
+        [new QueueMessageEncoder.TextBase64QueueMessageEncoder(), 'ü\r\n', 'w7wNCg=='],
+        [new QueueMessageEncoder.BinaryBase64QueueMessageEncoder(), Buffer.from([0, 1, 255]), 'AAH/'],
+        [new QueueMessageEncoder.TextXmlQueueMessageEncoder(), '<ü>', '&lt;ü&gt;'],
+      ] as const) {
+        queues.messageEncoder = encoder;
+        await put(text);
+        assert.deepEqual(
+          (await peek()).map(({ messageText }) => messageText),
+          [text],
+        );
+        const path = `/${queue}/messages?peekonly=true`;
+        const { messages } = await sendQueue(server.queueUrl, { method: 'GET', path, account });
+        assert.equal(messages[0]?.['MessageText'], stored);
+        await clear();
+      }
+    });
+
+    test('takes messages with a signature of its own making, and puts none', async () => {
+      await put('work');
+      const policy = { AccessPolicy: { Permissions: 'p', Expiry: new Date('2099-01-01T00:00:00Z') } };
+      const sas = queues.generateSharedAccessSignature(queue, policy);
+      const worker = azure.createQueueServiceWithSas(server.queueEndpoint(account), sas);
+      const [got = {}] = await call<Message[]>((done) => worker.getMessages(queue, done));
+      assert.equal(got.messageText, 'work');
+      await call((done) => worker.deleteMessage(queue, got.messageId ?? '', got.popReceipt ?? '', done as never));
+      assert.match(await refusal(call((done) => worker.createMessage(queue, 'x', done))), /^403 /);
+    });
+
+    test('deletes the queue', async () => {
+      await call((done) => queues.deleteQueue(queue, done as never));
+      const gone = await call<azure.QueueService.QueueResult>((done) => queues.doesQueueExist(queue, done));
+      assert.equal(gone.exists, false);
+      assert.equal(await refusal(peek()), '404 QueueNotFound');
     });
   });
 }
