@@ -67,6 +67,9 @@ const pastStates = ({ pastBlobs }: CheckReport): string[] =>
 const tables = ({ tables: tableCount, entities }: CheckReport): string[] =>
   tableCount === 0 && entities === 0 ? [] : [`  ${tableCount} tables, ${entities} entities`];
 
+const queues = ({ queues: queueCount, messages }: CheckReport): string[] =>
+  queueCount === 0 && messages === 0 ? [] : [`  ${queueCount} queues, ${messages} messages`];
+
 function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
@@ -81,6 +84,7 @@ function render(setting: StoreSetting, report: CheckReport): string {
     ...pastStates(report),
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
     ...tables(report),
+    ...queues(report),
     ...leftOvers(report),
     ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),
   ];

@@ -221,6 +221,8 @@ describe('a healthy store', () => {
       stagedBlocks: 2,
       tables: 0,
       entities: 0,
+      queues: 0,
+      messages: 0,
       extents: 6,
       contentBytes: 3 * large.length + 3 * small.length,
       awaitingSweep: 0,

@@ -15,6 +15,7 @@ import { DueRows } from './check/due-rows.ts';
 import { Holders } from './check/holders.ts';
 import { NamedExtents } from './check/named-extents.ts';
 import { PastStates } from './check/past-states.ts';
+import { Queues } from './check/queues.ts';
 import { Tables } from './check/tables.ts';
 import type { CopyJob } from './copy/copy-job.ts';
 import type { ReferencesRecord } from './extents/references.ts';
@@ -47,6 +48,8 @@ export interface CheckReport {
   readonly stagedBlocks: number;
   readonly tables: number;
   readonly entities: number;
+  readonly queues: number;
+  readonly messages: number;
   readonly extents: number;
   readonly contentBytes: number;
   /** Let go of by committed changes, to be swept when the server runs again: not a fault. */
@@ -60,6 +63,8 @@ export interface CheckReport {
 const STEP_RECORDS = 500;
 /** An entity may have a megabyte. */
 const STEP_ENTITIES = 64;
+/** Of places, whose texts are looked up together: each may have 64 KiB. */
+const STEP_PLACES = 64;
 
 export async function checkStore(
   store: { engine: Engine; content: ContentStore; afterCrash: boolean },
@@ -82,6 +87,7 @@ class Check {
   readonly #pastStates = new PastStates(this.#findings);
   readonly #due = new DueRows(this.#findings);
   readonly #tables = new Tables(this.#findings);
+  readonly #queues = new Queues({ findings: this.#findings, awaited: this.#awaited });
   readonly #containerIds = new Set<Id>();
   readonly #liveStagings = new Set<Id>();
   readonly #pendingCopyIds = new Set<string>();
@@ -113,6 +119,7 @@ class Check {
     await this.#each('T', (entry) => this.#tag(entry));
     await this.#each('t', (entry) => this.#tables.table(entry, this.#awaited));
     await this.#each('e', (entry) => this.#tables.entity(entry, this.#awaited), STEP_ENTITIES);
+    await this.#messages();
     await this.#pages();
     this.#blockLists.end(this.#awaited);
     this.#lists.end(this.#awaited);
@@ -125,18 +132,22 @@ class Check {
     await this.#strays();
     await this.#strangers();
     const { tableCount: tables, entityCount: entities } = this.#tables;
+    const { queueCount: queues, messageCount: messages } = this.#queues;
     const { count: extents, bytes: contentBytes } = this.#extents;
     const awaitingSweep = this.#awaited.count;
-    return { ...this.#counts, tables, entities, extents, contentBytes, awaitingSweep, findings: this.#findings };
+    const services = { ...this.#counts, tables, entities, queues, messages };
+    return { ...services, extents, contentBytes, awaitingSweep, findings: this.#findings };
   }
 
   async #each(
     table: string,
     visit: (entry: Entry) => void | Promise<void>,
     stepRecords: number = STEP_RECORDS,
+    afterStep: () => void | Promise<void> = () => {},
   ): Promise<void> {
     for await (const entries of scanSteps(freshSnapshots(this.#engine), tableRange(table), stepRecords)) {
       for (const entry of entries) await this.#visit(table, entry, visit);
+      await afterStep();
       this.#onProgress(this.#recordCount);
     }
   }
@@ -265,6 +276,18 @@ class Check {
     if (!isThere || !isInPlace) this.#findings.push(`the index has the tag ${tag} of blob ${name}, which has it not`);
   }
 
+  // ---- queues
+
+  async #messages(): Promise<void> {
+    const queues = this.#queues;
+    await this.#each('q', (entry) => queues.queue(entry));
+    await this.#each('n', (entry) => queues.count(entry));
+    await this.#each('m', (entry) => queues.text(entry));
+    const lookUp = (): Promise<void> => queues.lookUpTexts((keys) => this.#get(keys));
+    await this.#each('v', (entry) => queues.place(entry), STEP_PLACES, lookUp);
+    queues.end();
+  }
+
   // ---- blocks, pages and who holds them
 
   #stagedBlock({ key, value }: Entry): void {
@@ -339,7 +362,7 @@ class Check {
 }
 
 /** In the order of their bytes. */
-const TABLES = 'ABCDEGHIJKLMNPRTVXet'.split('');
+const TABLES = 'ABCDEGHIJKLMNPRTVXemnqtv'.split('');
 
 const printable = (key: Uint8Array): string =>
   Buffer.from(key)

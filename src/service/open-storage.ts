@@ -22,6 +22,7 @@ import { Duties, GARBAGE_TOPIC } from './nodes/duties.ts';
 import { Nodes, SWEEP } from './nodes/nodes.ts';
 import { Soon } from './nodes/soon.ts';
 import { PageHolds } from './pages/page-holds.ts';
+import { ExpiryWalk } from './queue/expiry-walk.ts';
 import { Dispenser } from './queue/get-messages.ts';
 import { CountShards } from './queue/message-count.ts';
 import { decodeJson } from './records/codec.ts';
@@ -129,6 +130,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
 
 const choresOf = (storage: Storage, content: ContentStore, { isShared }: { isShared: boolean }): readonly Chore[] => [
   { firstAfterMs: 0, everyMs: HOUR_MS, run: () => doWhatIsDue(storage) },
+  new ExpiryWalk(storage),
   ...(isShared ? [recoveryOf(storage.engine, content)] : []),
 ];
 

@@ -59,8 +59,11 @@ export class CountedEngine implements Engine {
     return this.#inner.commit(batch);
   }
 
-  claim(...args: Parameters<Engine['claim']>): ReturnType<Engine['claim']> {
-    return this.#inner.claim(...args);
+  async claim(...args: Parameters<Engine['claim']>): ReturnType<Engine['claim']> {
+    this.#cost.rangesAsked++;
+    const claim = await this.#inner.claim(...args);
+    this.#read([...claim.entries]);
+    return claim;
   }
 
   close(): Promise<void> {

@@ -9,6 +9,8 @@ export class Awaited {
   count = 0;
   readonly containers = new Set<Id>();
   readonly tables = new Set<Id>();
+  /** What queues held. */
+  readonly messages = new Set<Id>();
   readonly extents = new Set<Id>();
   /** Lists of appended blocks. */
   readonly lists = new Set<Id>();
@@ -46,6 +48,9 @@ export class Awaited {
         return;
       case 'table':
         this.tables.add(garbage.id);
+        return;
+      case 'messages':
+        this.messages.add(garbage.id);
         return;
     }
   }

@@ -10,7 +10,7 @@ import { dequeued, isExpired, type Message, visibleFrom, visibleUntil } from '..
 import { decodeMessage, encodeMessage, expiresMsOf, messageIdOf } from '../records/message-record.ts';
 import { type ContentAddress, placeKey, textKey, visibleRange } from '../records/queue-keys.ts';
 import type { Storage } from '../storage.ts';
-import { dropExpired } from './drop-expired.ts';
+import { dropExpired, dropExpiredHead } from './drop-expired.ts';
 import { instantOf, type LoadedContent, loadContent, type QueueName } from './load.ts';
 import { textOf } from './peek-messages.ts';
 import type { PlacedMessage } from './put-message.ts';
@@ -31,9 +31,6 @@ export interface Round {
   /** From here on others can claim what follows. */
   readonly onClaimed: () => void;
 }
-
-/** Once expired messages are met, so many are looked at, however few are wanted. */
-const EXPIRED_STEP = 1_000;
 
 /** What each request gets; those that came first have the first messages. */
 export async function handOut(
@@ -73,15 +70,15 @@ interface ClaimedHead {
   readonly claimed: readonly Claimed[];
 }
 
-/** The visible messages that wait longest. Expired ones among them are taken away. */
+/** The visible messages that wait longest, and no more than are wanted. Expired ones before them are taken away. */
 async function claimHead(storage: Storage, content: ContentAddress, wantedCount: number): Promise<ClaimedHead> {
   const now = instantOf(storage);
   const range = visibleRange(content, visibleUntil(now));
   const claims: Claim[] = [];
   const claimed: Claimed[] = [];
-  let limit = wantedCount;
   try {
     for (let from: Key | null = range.from; from !== null && claimed.length < wantedCount; ) {
+      const limit = wantedCount - claimed.length;
       const claim = await storage.engine.claim({ from, to: range.to }, limit);
       claims.push(claim);
       const expired: Key[] = [];
@@ -92,9 +89,9 @@ async function claimHead(storage: Storage, content: ContentAddress, wantedCount:
       const last = claim.entries.at(-1);
       from = last === undefined || claim.entries.length < limit ? null : successor(last.key);
       if (expired.length > 0) await dropExpired(storage, content, expired);
-      limit = expired.length > 0 ? EXPIRED_STEP : wantedCount - claimed.length;
+      if (from !== null && expired.length > 0) await dropExpiredHead(storage, content, { from, to: range.to });
     }
-    return { claims, claimed: claimed.slice(0, wantedCount) };
+    return { claims, claimed };
   } catch (error) {
     for (const claim of claims) claim.release();
     throw error;
@@ -102,8 +99,8 @@ async function claimHead(storage: Storage, content: ContentAddress, wantedCount:
 }
 
 /**
- * Those of the claimed messages that nobody changed or deleted meanwhile, shared among the requests. Null: the queue was
- * cleared, or created anew, and holds other messages.
+ * Those of the claimed messages that nobody changed or deleted meanwhile, shared among the requests. Null: none of them is
+ * left, or the queue was cleared, or created anew, and holds other messages.
  */
 async function take(
   storage: Storage,
@@ -119,11 +116,12 @@ async function take(
   const { content: present, records } = await loadContent(tx, name, {
     known: storage.known,
     keysIn: ({ contentId }) =>
-      contentId === content.contentId ? claimed.flatMap(({ place, text }) => [place, text]) : [],
+      contentId === content.contentId ? [...claimed.map(({ place }) => place), ...claimed.map(({ text }) => text)] : [],
   });
   if (present.contentId !== content.contentId) return null;
   const now = instantOf(storage);
-  const waiting = messagesIn(records);
+  const waiting = messagesIn(records).filter(({ message }) => !isExpired(message, now.nowMs));
+  if (waiting.length === 0 && claimed.length > 0) return null;
   return requests.map(({ count, hiddenSeconds }) => {
     const visibleMs = visibleFrom(now, hiddenSeconds);
     return waiting.splice(0, count).map(({ key, message, text }): GotMessage => {
@@ -135,17 +133,17 @@ async function take(
   });
 }
 
-function messagesIn(
-  records: LoadedContent['records'],
-): { readonly key: Key; readonly message: Message; readonly text: string }[] {
-  const messages: ReturnType<typeof messagesIn> = [];
-  for (let at = 0; at < records.length; at += 2) {
-    const [place, text] = records.slice(at, at + 2) as [
-      LoadedContent['records'][number],
-      LoadedContent['records'][number],
-    ];
-    if (place.value === null) continue;
-    messages.push({ key: place.key, message: decodeMessage(place.value), text: textOf(text.value) });
-  }
-  return messages;
+interface WaitingMessage {
+  readonly key: Key;
+  readonly message: Message;
+  readonly text: string;
+}
+
+/** From as many places as texts. */
+function messagesIn(records: LoadedContent['records']): WaitingMessage[] {
+  const texts = records.slice(records.length / 2);
+  return texts.flatMap((text, index) => {
+    const { key, value } = records[index] as LoadedContent['records'][number];
+    return value === null ? [] : [{ key, message: decodeMessage(value), text: textOf(text.value) }];
+  });
 }

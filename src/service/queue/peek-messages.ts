@@ -1,7 +1,6 @@
-import { successor } from '../../base/bytes.ts';
 import type { Key, Snapshot } from '../../engine/engine.ts';
 import { isExpired, type Message, visibleUntil } from '../../rules/message.ts';
-import { decodeMessage } from '../records/message-record.ts';
+import { decodeMessage, expiresMsOf } from '../records/message-record.ts';
 import { type ContentAddress, textKey, visibleRange } from '../records/queue-keys.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
@@ -12,7 +11,10 @@ export interface PeekedMessage {
   readonly text: string;
 }
 
-const STEP_RECORDS = 32;
+/** Where expired messages stand before those to be shown, so many more are looked at in a step. */
+const EXPIRED_STEP_RECORDS = 1_000;
+/** Places are small. */
+const STEP_BYTES_MAX = 1024 * 1024;
 
 /** Peek Messages: those that a Get would hand out now; nothing changes. */
 export async function peekMessages(storage: Storage, name: QueueName, count: number): Promise<PeekedMessage[]> {
@@ -36,15 +38,17 @@ async function visibleMessages(
   const now = instantOf(storage);
   const range = visibleRange(content, visibleUntil(now));
   const messages: Message[] = [];
+  const show = (_place: Key, value: Uint8Array): boolean => {
+    if (messages.length === count) return false;
+    if (!isExpired({ expiresMs: expiresMsOf(value) }, now.nowMs)) messages.push(decodeMessage(value));
+    return true;
+  };
+  let limit = count;
   for (let from: Key | null = range.from; from !== null && messages.length < count; ) {
-    const entries = await snapshot.range({ from, to: range.to }, { limit: STEP_RECORDS });
-    const last = entries.at(-1);
-    from = last === undefined || entries.length < STEP_RECORDS ? null : successor(last.key);
-    messages.push(
-      ...entries.map(({ value }) => decodeMessage(value)).filter((message) => !isExpired(message, now.nowMs)),
-    );
+    from = await snapshot.scan({ from, to: range.to }, { limit, bytesMax: STEP_BYTES_MAX }, show);
+    limit = EXPIRED_STEP_RECORDS;
   }
-  return messages.slice(0, count);
+  return messages;
 }
 
 /** A message never stands in its queue without its text. */

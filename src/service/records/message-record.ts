@@ -9,6 +9,8 @@ import { asBuffer } from '../../base/bytes.ts';
 import type { Message } from '../../rules/message.ts';
 import { UnreadableRecord } from './codec.ts';
 
+export const MESSAGE_ID_BYTES = 16;
+
 const FORMAT = 1;
 const ID_AT = 1;
 const INSERTED_AT = 17;
@@ -40,10 +42,13 @@ export function decodeMessage(value: Uint8Array): Message {
 }
 
 /** One field alone, without a look at all the rest. */
-export function messageIdOf(value: Uint8Array): string {
-  const hex = asBuffer(value).toString('hex', ID_AT, INSERTED_AT);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
-}
+export const messageIdOf = (value: Uint8Array): string => guidAt(value, ID_AT);
 
 /** The same. */
 export const expiresMsOf = (value: Uint8Array): number => asBuffer(value).readUIntBE(EXPIRES_AT, 6);
+
+/** As text; its 16 bytes in their order. */
+export function guidAt(bytes: Uint8Array, at: number): string {
+  const hex = asBuffer(bytes).toString('hex', at, at + MESSAGE_ID_BYTES);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

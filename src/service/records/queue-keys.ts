@@ -14,6 +14,7 @@ import { asBuffer, prefixEnd } from '../../base/bytes.ts';
 import { ID_BYTES, type Id } from '../../base/ids.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
 import type { Place } from '../../rules/message.ts';
+import { guidAt, MESSAGE_ID_BYTES } from './message-record.ts';
 
 /** What a queue holds since it was created or cleared. */
 export interface ContentAddress {
@@ -22,6 +23,11 @@ export interface ContentAddress {
 }
 
 export const queueKey = (account: string, queue: string): Key => Buffer.from(`q${account}\0${queue}`);
+
+export const queueAccountOf = (key: Key): string => {
+  const text = asBuffer(key).toString();
+  return text.slice(1, text.indexOf('\0'));
+};
 
 export const queueNameOf = (key: Key): string => {
   const text = asBuffer(key).toString();
@@ -34,14 +40,14 @@ export const queuesRange = (account: string, prefix: string, from: string): KeyR
   to: prefixEnd(queueKey(account, prefix)) as Key,
 });
 
-const MESSAGE_ID_BYTES = 16;
-
 /** `messageId`: a GUID as text. */
 export function textKey(content: ContentAddress, messageId: string): Key {
   const key = contentKey('m', content, MESSAGE_ID_BYTES);
   key.write(messageId.replaceAll('-', ''), key.length - MESSAGE_ID_BYTES, 'hex');
   return key;
 }
+
+export const textMessageIdOf = (key: Key): string => guidAt(key, key.length - MESSAGE_ID_BYTES);
 
 const TIME_BYTES = 6;
 
