@@ -80,3 +80,15 @@ test('a database whose time has jumped back makes the clock stand still, not go 
   assert.ok(bench.clock.nowMs() > before);
   assert.ok(bench.errorMs <= 2);
 });
+
+test('the time is never further off than the clock says, also while it stands still after a better answer', async () => {
+  const bench = new Bench();
+  await bench.ask(0, 400);
+  assert.ok(bench.errorMs > 190 && bench.errorMs <= bench.clock.uncertaintyMs());
+  await bench.ask(1, 1);
+  for (let step = 0; step < 50; step++) {
+    assert.ok(bench.errorMs <= bench.clock.uncertaintyMs(), `${bench.errorMs} > ${bench.clock.uncertaintyMs()}`);
+    bench.pass(9.7);
+  }
+  assert.ok(bench.clock.uncertaintyMs() < 3);
+});

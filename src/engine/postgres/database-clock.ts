@@ -21,12 +21,20 @@ export class DatabaseClock implements Clock {
   }
 
   nowMs(): number {
-    this.#lastMs = Math.max(this.#lastMs, Math.floor(this.#monotonicMs() + this.#offsetMs));
+    this.#lastMs = Math.max(this.#lastMs, Math.floor(this.#estimateMs()));
     return this.#lastMs;
   }
 
-  /** How far off the clock may be by now. */
+  /** How far off `nowMs` may be: it tells whole milliseconds, and stands still where it was ahead of what is known now. */
   uncertaintyMs(): number {
+    return this.#estimateErrorMs() + 1 + Math.max(0, this.#lastMs - this.#estimateMs());
+  }
+
+  #estimateMs(): number {
+    return this.#monotonicMs() + this.#offsetMs;
+  }
+
+  #estimateErrorMs(): number {
     return this.#uncertaintyMs + (this.#monotonicMs() - this.#takenAtMs) * DRIFT_PER_MS;
   }
 
@@ -37,8 +45,8 @@ export class DatabaseClock implements Clock {
     const heardAtMs = this.#monotonicMs();
     const uncertaintyMs = (heardAtMs - askedAtMs) / 2;
     const offsetMs = saidMs - (askedAtMs + heardAtMs) / 2;
-    const hasMoved = Math.abs(offsetMs - this.#offsetMs) > uncertaintyMs + this.uncertaintyMs();
-    if (!hasMoved && uncertaintyMs > this.uncertaintyMs()) return;
+    const hasMoved = Math.abs(offsetMs - this.#offsetMs) > uncertaintyMs + this.#estimateErrorMs();
+    if (!hasMoved && uncertaintyMs > this.#estimateErrorMs()) return;
     this.#offsetMs = offsetMs;
     this.#uncertaintyMs = uncertaintyMs;
     this.#takenAtMs = heardAtMs;

@@ -29,16 +29,19 @@ export class Dispenser {
 
   get(name: QueueName, request: GetRequest): Promise<readonly GotMessage[]> {
     return new Promise((resolve, reject) => {
-      const asker = { ...request, resolve, reject };
-      const line = this.#lines.get(keyOf(name));
-      if (line !== undefined) {
-        line.push(asker);
-        return;
-      }
-      this.#lines.set(keyOf(name), [asker]);
-      // At the end of the event loop's turn, so that all who ask in this turn share a round.
-      setImmediate(() => this.#serve(name));
+      this.#join(name, { ...request, resolve, reject });
     });
+  }
+
+  #join(name: QueueName, asker: Asker): void {
+    const line = this.#lines.get(keyOf(name));
+    if (line !== undefined) {
+      line.push(asker);
+      return;
+    }
+    this.#lines.set(keyOf(name), [asker]);
+    // At the end of the event loop's turn, so that all who ask in this turn share a round.
+    setImmediate(() => this.#serve(name));
   }
 
   #serve(name: QueueName): void {
@@ -61,7 +64,11 @@ export class Dispenser {
   ): Promise<void> {
     try {
       const got = await handOut(this.#storage(), name, { requests: askers, onClaimed });
-      for (const [index, asker] of askers.entries()) asker.resolve(got[index] ?? []);
+      for (const [index, asker] of askers.entries()) {
+        const share = got[index] ?? null;
+        if (share === null) this.#join(name, asker);
+        else asker.resolve(share);
+      }
     } catch (error) {
       for (const asker of askers) asker.reject(error);
     }

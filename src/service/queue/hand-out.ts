@@ -32,26 +32,24 @@ export interface Round {
   readonly onClaimed: () => void;
 }
 
-/** What each request gets; those that came first have the first messages. */
+/** What each request gets, those that came first the first messages; null: it is to be served again. */
 export async function handOut(
   storage: Storage,
   name: QueueName,
   { requests, onClaimed }: Round,
-): Promise<readonly (readonly GotMessage[])[]> {
-  for (;;) {
-    const content = await contentOf(storage, name);
-    const wantedCount = requests.reduce((sum, { count }) => sum + count, 0);
-    const head = await claimHead(storage, content, wantedCount);
-    onClaimed();
-    try {
-      const claimed = head.claimed;
-      const got = await transact(storage.engine, (tx) => take(storage, tx, { name, content, requests, claimed }));
-      if (got !== null) return got;
-    } finally {
-      for (const claim of head.claims) claim.release();
-    }
+): Promise<readonly Share[]> {
+  const content = await contentOf(storage, name);
+  const wantedCount = requests.reduce((sum, { count }) => sum + count, 0);
+  const { claims, claimed } = await claimHead(storage, content, wantedCount);
+  onClaimed();
+  try {
+    return await transact(storage.engine, (tx) => take(storage, tx, { name, content, requests, claimed }));
+  } finally {
+    for (const claim of claims) claim.release();
   }
 }
+
+type Share = readonly GotMessage[] | null;
 
 /** As far as known; whether it is still so is found out with the messages. */
 async function contentOf(storage: Storage, name: QueueName): Promise<ContentAddress> {
@@ -99,8 +97,8 @@ async function claimHead(storage: Storage, content: ContentAddress, wantedCount:
 }
 
 /**
- * Those of the claimed messages that nobody changed or deleted meanwhile, shared among the requests. Null: none of them is
- * left, or the queue was cleared, or created anew, and holds other messages.
+ * Those of the claimed messages that nobody changed or deleted meanwhile, shared among the requests. Where some were, a
+ * request that is left with nothing is served again; and so are all where the queue was cleared, or created anew.
  */
 async function take(
   storage: Storage,
@@ -111,18 +109,19 @@ async function take(
     readonly requests: readonly GetRequest[];
     readonly claimed: readonly Claimed[];
   },
-): Promise<GotMessage[][] | null> {
+): Promise<Share[]> {
   const { name, content, requests, claimed } = round;
   const { content: present, records } = await loadContent(tx, name, {
     known: storage.known,
     keysIn: ({ contentId }) =>
       contentId === content.contentId ? [...claimed.map(({ place }) => place), ...claimed.map(({ text }) => text)] : [],
   });
-  if (present.contentId !== content.contentId) return null;
+  if (present.contentId !== content.contentId) return requests.map(() => null);
   const now = instantOf(storage);
   const waiting = messagesIn(records).filter(({ message }) => !isExpired(message, now.nowMs));
-  if (waiting.length === 0 && claimed.length > 0) return null;
+  const isShort = waiting.length < claimed.length;
   return requests.map(({ count, hiddenSeconds }) => {
+    if (isShort && waiting.length === 0) return null;
     const visibleMs = visibleFrom(now, hiddenSeconds);
     return waiting.splice(0, count).map(({ key, message, text }): GotMessage => {
       const got = { message: dequeued(message), place: { visibleMs, tick: storage.ids.next() } };
