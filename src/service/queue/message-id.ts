@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IdSource } from '../../base/ids.ts';
 
 /**
@@ -7,7 +7,8 @@ import type { IdSource } from '../../base/ids.ts';
  */
 export function nextMessageId(ids: IdSource): string {
   const id = ids.next();
-  const random = randomBytes(4).toString('hex');
+  // Eight hex digits, from a supply that is drawn for many at once.
+  const random = randomUUID().slice(0, 8);
   const variant = '89ab'[random.charCodeAt(1) & 3];
   return `${id.slice(0, 8)}-${id.slice(8, 12)}-8${id.slice(12, 15)}-${variant}${id.slice(15, 18)}-${id.slice(18)}${random.slice(2)}`;
 }
