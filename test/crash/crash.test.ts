@@ -9,14 +9,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { givenEngine } from '../harness/engines.ts';
 import { type RawRequest, send } from '../harness/http.ts';
+import { queueClient } from '../harness/queue-clients.ts';
 import { Random } from '../harness/random.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { tableClient } from '../harness/table-clients.ts';
 import { Kill } from './client.ts';
 import { type BlobType, type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
-import { runCheck } from './larimar-check.ts';
+import { letSessionsLapse, runCheck } from './larimar-check.ts';
 import { Load } from './load.ts';
+import { newQueueEntry, type QueueEntry } from './queue-journal.ts';
+import { QueueVerification } from './queue-verify.ts';
 import { SharedLog } from './shared-log.ts';
+import { SharedQueue } from './shared-queue.ts';
 import { SharedTable } from './shared-table.ts';
 import { contentLeft, sparedCount, untilSwept } from './space.ts';
 import { newTableEntry, type TableEntry } from './table-journal.ts';
@@ -53,12 +57,18 @@ describe('a server killed with kill -9', () => {
     const passing: ContainerEntry[] = [];
     const rest = { account, partitionCount: PARTITIONS_PER_TABLE };
     const [table, passingTable] = [newTableEntry(`client${index}`, rest), newTableEntry(`passing${index}`, rest)];
-    return { own, passing, table, passingTable };
+    const [queue, passingQueue] = [
+      newQueueEntry(`client-${index}`, account),
+      newQueueEntry(`passing-${index}`, account),
+    ];
+    return { own, passing, table, passingTable, queue, passingQueue };
   });
   const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
   const log = new SharedLog({ container: counter.container, name: 'log', pool });
   const sharedTable = new SharedTable();
+  const sharedQueue = new SharedQueue();
   const tables: readonly TableEntry[] = clients.flatMap(({ table, passingTable }) => [table, passingTable]);
+  const queues: readonly QueueEntry[] = clients.flatMap(({ queue, passingQueue }) => [queue, passingQueue]);
   const containers = (): ContainerEntry[] => clients.flatMap(({ own, passing }) => [own, ...passing]);
   let server: ServerProcess;
 
@@ -70,13 +80,16 @@ describe('a server killed with kill -9', () => {
     const create = async (path: string, request: Partial<RawRequest> = {}): Promise<void> => {
       assert.equal((await send(server.url, { method: 'PUT', path, ...request })).outcome, '201');
     };
-    for (const { own, table } of clients) {
+    for (const { own, table, queue } of clients) {
       await create(`/${own.name}?restype=container`, { account: own.account });
       own.exists = true;
       await tableClient(server, table.name, table.account).createTable();
       table.exists = true;
+      await queueClient(server, queue.name, queue.account).create();
+      queue.exists = true;
     }
     await sharedTable.create(server);
+    await sharedQueue.create(server);
     await create(`/${counter.container}?restype=container`);
     const counted = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' };
     await create(`/${counter.container}/${counter.name}`, { headers: counted });
@@ -88,17 +101,16 @@ describe('a server killed with kill -9', () => {
   async function loadUntilKilled(): Promise<number> {
     const kill = new Kill(1 + random.below(ACKNOWLEDGED_BEFORE_KILL_MAX));
     const killDelayMs = random.below(KILL_DELAY_MAX_MS);
-    const runs = clients.map(({ own, passing, table, passingTable }) => {
+    const runs = clients.map(({ own: container, ...rest }) => {
       const clientRandom = new Random(random.below(2 ** 31));
       return new Load({
         server,
         random: clientRandom,
         pool,
-        container: own,
-        passing,
-        table,
-        passingTable,
+        container,
+        ...rest,
         sharedTable,
+        sharedQueue,
         counter,
         log,
         kill,
@@ -123,16 +135,20 @@ describe('a server killed with kill -9', () => {
   async function verify(round: number): Promise<number> {
     const verification = new Verification(server.url, pool);
     const ofTables = new TableVerification(server);
-    const [shared] = await Promise.all([
+    const ofQueues = new QueueVerification(server);
+    const [ofSharedTable, ofSharedQueue] = await Promise.all([
       sharedTable.findings(server),
+      sharedQueue.findings(server),
       ...containers().map((one) => verification.container(one)),
       ...tables.map((one) => ofTables.table(one)),
+      ...queues.map((one) => ofQueues.queue(one)),
       verification.counter(counter),
       verification.log(log),
     ]);
-    const findings = [...verification.findings, ...ofTables.findings, ...shared];
+    const parts = [verification, ofTables, ofQueues];
+    const findings = [...parts.flatMap((part) => part.findings), ...ofSharedTable, ...ofSharedQueue];
     assert.deepEqual(findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
-    return verification.tookEffectCount + ofTables.tookEffectCount;
+    return parts.reduce((sum, { tookEffectCount }) => sum + tookEffectCount, 0);
   }
 
   /** Stops in good order. A stop may come before the sweep is through: the next start goes on with it. */
@@ -155,6 +171,7 @@ describe('a server killed with kill -9', () => {
     for (let round = 1; round <= ROUND_COUNT; round += 1) {
       acknowledgedCount += await loadUntilKilled();
       if (random.chance(0.4)) await killWhileStarting();
+      await letSessionsLapse(server.place);
       await server.start();
       tookEffectCount += await verify(round);
       if (round % 2 === 0) await server.terminate();
@@ -180,6 +197,10 @@ describe('a server killed with kill -9', () => {
       await tableClient(server, name, account).deleteTable();
     }
     await sharedTable.remove(server);
+    for (const { name, account } of queues.filter(({ exists }) => exists)) {
+      await queueClient(server, name, account).delete();
+    }
+    await sharedQueue.remove(server);
     await untilSwept(server.place, spared);
     await stopUntilEmpty();
     const check = await runCheck(server.place);

@@ -10,8 +10,7 @@ export interface CheckRun {
 }
 
 export async function runCheck(place: Place): Promise<CheckRun> {
-  const { engine } = place.store;
-  if (engine !== undefined) await letSessionsLapse(engine);
+  await letSessionsLapse(place);
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [LARIMAR_COMMAND, 'check', ...storeArguments(place)], (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : error.code;
@@ -21,7 +20,11 @@ export async function runCheck(place: Place): Promise<CheckRun> {
   });
 }
 
-/** A killed node is known to be dead only after a while, in which a check is refused. It has passed, for the database. */
-async function letSessionsLapse(url: string): Promise<void> {
-  await queryRows(url, `UPDATE larimar_sessions SET renewed_at = renewed_at - interval '1 minute'`);
+/**
+ * A killed node is known to be dead only after a while, in which a check is refused and the messages that it was about to
+ * hand out are kept for it. It has passed, for the database.
+ */
+export async function letSessionsLapse({ store: { engine } }: Place): Promise<void> {
+  if (engine === undefined) return;
+  await queryRows(engine, `UPDATE larimar_sessions SET renewed_at = renewed_at - interval '1 minute'`);
 }

@@ -1,7 +1,7 @@
 /**
- * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs and tables,
- * and makes and deletes containers and a table; all of them count up shared counters, append to one shared log and move
- * amounts between the accounts of one shared table.
+ * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs, tables and
+ * queues, and makes and deletes containers, a table and a queue; all of them count up shared counters, append to one shared
+ * log, move amounts between the accounts of one shared table, and put to and get from one shared queue.
  */
 import assert from 'node:assert/strict';
 import type { Random } from '../harness/random.ts';
@@ -9,7 +9,10 @@ import type { ServerProcess } from '../harness/server-process.ts';
 import { BlobLoad } from './blob-load.ts';
 import { Client, Cut, type Kill } from './client.ts';
 import { type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, type Pool } from './journal.ts';
+import type { QueueEntry } from './queue-journal.ts';
+import { QueueLoad } from './queue-load.ts';
 import type { SharedLog } from './shared-log.ts';
+import type { SharedQueue } from './shared-queue.ts';
 import type { SharedTable } from './shared-table.ts';
 import type { TableEntry } from './table-journal.ts';
 import { TableLoad } from './table-load.ts';
@@ -27,6 +30,10 @@ export interface LoadOptions {
   /** One that it makes and deletes, always under the same name. */
   readonly passingTable: TableEntry;
   readonly sharedTable: SharedTable;
+  /** The same for queues. */
+  readonly queue: QueueEntry;
+  readonly passingQueue: QueueEntry;
+  readonly sharedQueue: SharedQueue;
   readonly counter: Counter;
   readonly log: SharedLog;
   readonly kill: Kill;
@@ -38,6 +45,7 @@ export class Load {
   readonly #client: Client;
   readonly #blobs: BlobLoad;
   readonly #tables: TableLoad;
+  readonly #queues: QueueLoad;
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -46,6 +54,7 @@ export class Load {
     this.#client = new Client(server.url, kill);
     this.#blobs = new BlobLoad({ client: this.#client, random, pool });
     this.#tables = new TableLoad({ client: this.#client, random, server });
+    this.#queues = new QueueLoad({ client: this.#client, random, server });
   }
 
   /** Writes until the server is killed. */
@@ -60,10 +69,11 @@ export class Load {
   async #act(): Promise<void> {
     const { container, log } = this.#options;
     const dice = this.#random.next();
-    if (dice < 0.06) return this.#count();
-    if (dice < 0.12) return this.#passContainer();
-    if (dice < 0.2) return log.append(this.#client, this.#random);
-    if (dice < 0.45) return this.#changeTables();
+    if (dice < 0.05) return this.#count();
+    if (dice < 0.09) return this.#passContainer();
+    if (dice < 0.15) return log.append(this.#client, this.#random);
+    if (dice < 0.35) return this.#changeTables();
+    if (dice < 0.6) return this.#changeQueues();
     return this.#blobs.change({ container, blob: this.#random.pick(container.blobs) });
   }
 
@@ -75,6 +85,15 @@ export class Load {
     if (dice < 0.4) return this.#tables.pass(passingTable);
     if (dice < 0.5 && passingTable.exists) return this.#tables.change(passingTable);
     return this.#tables.change(table);
+  }
+
+  async #changeQueues(): Promise<void> {
+    const { server, queue, passingQueue, sharedQueue } = this.#options;
+    const dice = this.#random.next();
+    if (dice < 0.3) return sharedQueue.act(this.#client, server, this.#random);
+    if (dice < 0.36) return this.#queues.pass(passingQueue);
+    if (dice < 0.5 && passingQueue.exists) return this.#queues.change(passingQueue);
+    return this.#queues.change(queue);
   }
 
   /** Makes a container with blobs in it, or deletes one with all that it holds. */

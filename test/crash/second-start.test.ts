@@ -19,7 +19,15 @@ interface Ending {
 }
 
 function serveOn(dataFolder: string): Promise<Ending> {
-  const args = [LARIMAR_COMMAND, 'serve', '--blob-port=0', '--table-port=0', `--data=${dataFolder}`, '--log=json'];
+  const args = [
+    LARIMAR_COMMAND,
+    'serve',
+    '--blob-port=0',
+    '--queue-port=0',
+    '--table-port=0',
+    `--data=${dataFolder}`,
+    '--log=json',
+  ];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { timeout: 30_000, killSignal: 'SIGKILL' }, (error, stdout, stderr) =>
       resolve({ exitCode: error === null ? 0 : error.code, stdout, stderr }),

@@ -37,7 +37,10 @@ export async function contentLeft(place: Place): Promise<string[]> {
   const { data } = place.store;
   const files = data === undefined ? [] : await filesWithBytes(join(data, 'content'));
   const lines = (await cleanReport(place)).split('\n');
-  return [...files, ...lines.filter((line) => /[1-9]\d* (?:extents,|tables,|entities|changes to sweep)/.test(line))];
+  return [
+    ...files,
+    ...lines.filter((line) => /[1-9]\d* (?:extents,|tables,|entities|queues,|messages|changes to sweep)/.test(line)),
+  ];
 }
 
 async function cleanReport(place: Place): Promise<string> {
