@@ -6,6 +6,9 @@ const EXAMPLES = {
   'leader-election': () => import('./leader-election.ts'),
   'table-optimistic': () => import('./table-optimistic.ts'),
   'table-lock': () => import('./table-lock.ts'),
+  'competing-consumers': () => import('./competing-consumers.ts'),
+  'poison-messages': () => import('./poison-messages.ts'),
+  'extend-the-hold': () => import('./extend-the-hold.ts'),
 };
 
 const name = process.argv[2] ?? '';

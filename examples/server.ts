@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { ManualClock, startServer } from '../src/main.ts';
 
 interface Server {
@@ -20,29 +21,39 @@ export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTim
   readonly container: ContainerClient;
   /** The same of a table. */
   readonly createTable: () => Promise<TableClient>;
+  /** The same of a queue. Those of one example differ in the suffix. */
+  readonly createQueue: (suffix?: string) => Promise<QueueClient>;
   readonly end: () => Promise<void>;
 }
 
 export async function connect(purpose: string): Promise<ExampleServer> {
   const given = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? '';
   const { connectionString, letTimePass, stop } = given === '' ? await startOwnServer() : givenServer(given);
-  const service = BlobServiceClient.fromConnectionString(connectionString);
-  const container = service.getContainerClient(`${purpose}-${randomUUID()}`);
+  const name = `${purpose}-${randomUUID()}`;
+  const container = BlobServiceClient.fromConnectionString(connectionString).getContainerClient(name);
   await container.create();
   const tables: TableClient[] = [];
   const createTable = async (): Promise<TableClient> => {
-    const name = `${purpose}-${randomUUID()}`.replaceAll('-', '');
-    const table = TableClient.fromConnectionString(connectionString, name, { allowInsecureConnection: true });
+    const tableName = `${purpose}-${randomUUID()}`.replaceAll('-', '');
+    const table = TableClient.fromConnectionString(connectionString, tableName, { allowInsecureConnection: true });
     tables.push(table);
     await table.createTable();
     return table;
   };
+  const queues: QueueClient[] = [];
+  const createQueue = async (suffix = ''): Promise<QueueClient> => {
+    const queue = QueueServiceClient.fromConnectionString(connectionString).getQueueClient(`${name}${suffix}`);
+    queues.push(queue);
+    await queue.create();
+    return queue;
+  };
   const end = async (): Promise<void> => {
+    for (const queue of queues) await queue.delete();
     for (const table of tables) await table.deleteTable();
     await container.deleteIfExists();
     await stop();
   };
-  return { connectionString, letTimePass, container, createTable, end };
+  return { connectionString, letTimePass, container, createTable, createQueue, end };
 }
 
 async function startOwnServer(): Promise<Server> {

@@ -14,7 +14,7 @@ import {
 } from '@azure/data-tables';
 import { DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
 import { type Cluster, startCluster } from '../harness/cluster.ts';
-import { tally, together } from '../harness/parallel.ts';
+import { meanwhile, successes, tally, together, winnerOf } from '../harness/parallel.ts';
 import {
   freshTable,
   TABLE_CLIENT_OPTIONS,
@@ -23,19 +23,7 @@ import {
   tableRefusal,
 } from '../harness/table-clients.ts';
 import { missingTool } from '../packages.ts';
-import {
-  EXISTS,
-  entity,
-  look,
-  MISSING,
-  meanwhile,
-  outcomeOf,
-  PARTITION,
-  page,
-  STALE,
-  successes,
-  winnerOf,
-} from '../table/racing.ts';
+import { EXISTS, entity, look, MISSING, outcomeOf, PARTITION, page, STALE } from '../table/racing.ts';
 
 const NODE_COUNT = 3;
 const WRITERS = 48;

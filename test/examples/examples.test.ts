@@ -9,11 +9,22 @@ import { fileURLToPath } from 'node:url';
 import { type Tool, type ToolRun, tool } from '../clients/tool.ts';
 import { blobService } from '../harness/clients.ts';
 import { startInProcess } from '../harness/in-process.ts';
+import { queueService } from '../harness/queue-clients.ts';
 import { tableService } from '../harness/table-clients.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../examples/run.js', import.meta.url));
 
-const NAMES = ['optimistic', 'pessimistic', 'container-lease', 'leader-election', 'table-optimistic', 'table-lock'];
+const NAMES = [
+  'optimistic',
+  'pessimistic',
+  'container-lease',
+  'leader-election',
+  'table-optimistic',
+  'table-lock',
+  'competing-consumers',
+  'poison-messages',
+  'extend-the-hold',
+];
 
 const node = (env: Record<string, string> = {}): Tool => tool(process.execPath, { env, cwd: process.cwd() });
 const run = (...args: string[]): Promise<ToolRun> => node().run('--enable-source-maps', PROGRAM, ...args);
@@ -190,6 +201,55 @@ test('table-lock: the second waits, a silent holder loses the lock by itself, an
   ]);
 });
 
+test('competing-consumers: three workers share twelve orders, nobody gets what another has, and a slow one holds nobody up', async () => {
+  const lines = await linesOf('competing-consumers');
+  assertTold(lines, [
+    'Cho gets order 1, a large one. It will take her a while.',
+    /^Ada packed \d+ and Ben \d+: 11 orders, and there is no other to get\.$/,
+    /^Yet the queue counts 1: /,
+    'Somebody deletes order 1 with the receipt of another order: 404 MessageNotFound.',
+    'Cho deletes order 1 with her receipt: accepted.',
+    'She does it again: 404 MessageNotFound.',
+    /^12 orders are packed, 12 different ones: /,
+  ]);
+  const packed = lines.flatMap((line) => /^(?:Ada|Ben) packs order (\d+)\.$/.exec(line)?.[1] ?? []).map(Number);
+  assert.deepEqual(
+    packed.sort((a, b) => a - b),
+    Array.from({ length: 11 }, (_, index) => index + 2),
+  );
+});
+
+test('poison-messages: what failed three times is moved to another queue, and everything else is done', async () => {
+  const lines = await linesOf('poison-messages');
+  assertTold(lines, [
+    /^Delivery 1 of add 5 and 6: it is no JSON\. /,
+    'Delivery 1 of {"add":[7,8]}: the sum is 15. It is deleted.',
+    /^Delivery 2 of add 5 and 6: it is no JSON\. /,
+    /^Delivery 3 of add 5 and 6: it is no JSON\. /,
+    'Delivery 4 of add 5 and 6: not tried any more, moved to the poison queue.',
+    'There is one message: add 5 and 6. The queue of jobs counts 0.',
+    'Delivery 1 of {"add":[5,6]}: the sum is 11. It is deleted.',
+    'All four jobs are done: 3, 7, 15, 11. Both queues are empty.',
+  ]);
+  assert.equal(lines.filter((line) => line.startsWith('Delivery')).length, 8);
+});
+
+test('extend-the-hold: who extends in time keeps the message, and who takes over goes on where the other stopped', async () => {
+  assertTold(await linesOf('extend-the-hold'), [
+    'Ada gets the book, delivery 1. Chapters printed: 0.',
+    'Ben gets the book, delivery 2. Chapters printed: 0.',
+    'Ada is done and deletes the message: 404 MessageNotFound.',
+    'Ben gives it back, for the next who asks: accepted.',
+    'Ada has printed chapter 3, saves that, and extends the hold: accepted.',
+    'Ben asks for work: there is none.',
+    'That was 30 seconds, with a hold of 15.',
+    'Ben gets the book, delivery 4. Chapters printed: 3.',
+    'Ada extends her hold: 404 MessageNotFound.',
+    'Ben deletes the message: accepted.',
+    'Every chapter was printed once: 1 Ada, 2 Ada, 3 Ada, 4 Ben, 5 Ben.',
+  ]);
+});
+
 test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server and leaves nothing there', async () => {
   const server = await startInProcess();
   const service = blobService(server);
@@ -197,6 +257,7 @@ test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server a
   for (const [name, lost] of [
     ['optimistic', '412 ConditionNotMet'],
     ['table-optimistic', '412 UpdateConditionNotSatisfied'],
+    ['competing-consumers', '404 MessageNotFound'],
   ] as const) {
     const output = await node(env).succeed('--enable-source-maps', PROGRAM, name);
     assert.match(output, /^Server: the one of AZURE_STORAGE_CONNECTION_STRING\./);
@@ -205,6 +266,7 @@ test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server a
   const left: (string | undefined)[] = [];
   for await (const { name } of service.listContainers()) left.push(name);
   for await (const { name } of tableService(server).listTables()) left.push(name);
+  for await (const { name } of queueService(server).listQueues()) left.push(name);
   assert.deepEqual(left, []);
 });
 

@@ -8,7 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import type { TableClient, TransactionAction, UpdateMode } from '@azure/data-tables';
 import { startInProcess } from '../harness/in-process.ts';
-import { tally, together } from '../harness/parallel.ts';
+import { meanwhile, successes, tally, together, turns, winnerOf } from '../harness/parallel.ts';
 import { Random } from '../harness/random.ts';
 import { startServerProcess } from '../harness/server-process.ts';
 import { freshTable, tableClient, tableOutcomes, tableRefusal } from '../harness/table-clients.ts';
@@ -19,17 +19,13 @@ import {
   entity,
   look,
   MISSING,
-  meanwhile,
   outcomeOf,
   PARTITION,
   type Properties,
   page,
   raceOn,
   STALE,
-  successes,
-  turns,
   type Written,
-  winnerOf,
 } from './racing.ts';
 
 const server = await startServerProcess();

@@ -1,5 +1,4 @@
 /** What the races over tables share: clients that set off together, and what they find. */
-import assert from 'node:assert/strict';
 import { odata, type TableClient, type TableEntity } from '@azure/data-tables';
 import type { Reachable } from '../harness/clients.ts';
 import { together } from '../harness/parallel.ts';
@@ -34,37 +33,6 @@ export function raceOn(server: Reachable) {
     const clients = Array.from({ length: count }, () => tableClient(server, tableName));
     return together(count, (index) => act(clients[index] as TableClient, index));
   };
-}
-
-/** Lets a few turns of the event loop pass, so that the rounds of a race set off in ever other orders. */
-export async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Does it again and again, at least once, until work that is under way has ended, well or not. */
-export async function meanwhile(work: Promise<unknown>, act: () => Promise<void>): Promise<void> {
-  const progress = { isUnderWay: true };
-  const end = (): void => {
-    progress.isUnderWay = false;
-  };
-  void work.then(end, end);
-  do await act();
-  while (progress.isUnderWay);
-}
-
-/** The results of a race in which nobody may be refused. */
-export function successes<T>(results: readonly PromiseSettledResult<T>[]): T[] {
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  });
-}
-
-/** The one index that succeeded. */
-export function winnerOf(results: readonly PromiseSettledResult<unknown>[]): number {
-  const winners = results.flatMap((result, index) => (result.status === 'fulfilled' ? [index] : []));
-  assert.equal(winners.length, 1, `one winner, not ${winners.length}`);
-  return winners[0] as number;
 }
 
 /** `ok`, or the refusal. */

@@ -6,24 +6,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TableClient, TransactionAction } from '@azure/data-tables';
-import { tally } from '../harness/parallel.ts';
+import { meanwhile, successes, tally, winnerOf } from '../harness/parallel.ts';
 import { Random } from '../harness/random.ts';
 import { startServerProcess } from '../harness/server-process.ts';
 import { freshTable, tableOutcomes, tableRefusalOf } from '../harness/table-clients.ts';
-import {
-  CLIENTS,
-  EXISTS,
-  entity,
-  look,
-  MISSING,
-  meanwhile,
-  outcomeOf,
-  page,
-  raceOn,
-  STALE,
-  successes,
-  winnerOf,
-} from './racing.ts';
+import { CLIENTS, EXISTS, entity, look, MISSING, outcomeOf, page, raceOn, STALE } from './racing.ts';
 
 const server = await startServerProcess();
 after(() => server.stop());
