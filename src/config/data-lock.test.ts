@@ -41,10 +41,10 @@ class Holder {
     this.#said = linesOf(child);
   }
 
-  static async start(t: TestContext): Promise<Holder> {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
+  /** `wrapper`: a command that starts the one behind it. */
+  static async start(t: TestContext, wrapper: readonly string[] = []): Promise<Holder> {
+    const [program, ...args] = [...wrapper, process.execPath, '--input-type=module', '-e', HOLDER];
+    const child = spawn(program as string, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     t.after(() => child.kill('SIGKILL'));
     const holder = new Holder(child);
     assert.equal(await holder.#nextLine(), 'ready');
@@ -127,6 +127,34 @@ test('while its holder lives, a folder is refused, and the refusal names folder,
   assert.equal(await holder.release(), 'released');
   const lock = await lockData(folder);
   assert.equal(lock.afterCrash, false);
+  await lock.release();
+});
+
+test('a folder is taken over in the very moment in which its holder is killed', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const folder = await makeFolder(t);
+    const holder = await Holder.start(t);
+    assert.equal(await holder.lock(folder), 'locked');
+    process.kill(holder.pid, 'SIGKILL');
+    const lock = await lockData(folder);
+    assert.ok(lock.afterCrash);
+    await lock.release();
+  }
+});
+
+test('a holder that has ended counts no more, though its parent never asks how', {
+  skip: process.platform === 'linux' ? false : 'only Linux shows it',
+}, async (t) => {
+  const folder = await makeFolder(t);
+  // What the shell turns into knows nothing of the child that the shell had.
+  const script = 'exec 3<&0; "$0" "$@" <&3 & exec sleep 600';
+  const holder = await Holder.start(t, ['sh', '-c', script]);
+  assert.equal(await holder.lock(folder), 'locked');
+  const { pid } = JSON.parse(await readFile(lockFile(folder), 'utf8')) as { pid: number };
+  process.kill(pid, 'SIGKILL');
+  const lock = await lockData(folder);
+  assert.match(await readFile(`/proc/${pid}/stat`, 'utf8'), /\) Z /);
+  assert.ok(lock.afterCrash);
   await lock.release();
 });
 

@@ -7,6 +7,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { link, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolderDurably } from '../base/durable-folder.ts';
 import { ConfigError } from './config-error.ts';
 
@@ -35,6 +36,9 @@ const LOCK_FILE = 'larimar.lock';
 /** A holder touches its lock so often; on another host, one that has not for so long no longer counts. */
 const TOUCH_MS = 5_000;
 const FOREIGN_LIFE_MS = 30_000;
+/** For a process that was killed and has much memory to give back. */
+const ENDING_MAX_MS = 10_000;
+const ENDING_LOOK_MS = 20;
 
 /** `keepsCrashMark`: letting go leaves the dead holder's file as it was found. */
 export async function lockData(
@@ -44,7 +48,7 @@ export async function lockData(
   await makeFolder(folder);
   const path = join(folder, LOCK_FILE);
   const own = `${path}.${randomUUID()}`;
-  const started = await startOf(process.pid);
+  const started = (await lookUpProcess(process.pid))?.started ?? null;
   const text = JSON.stringify({ pid: process.pid, host: hostname(), started, nonce: randomUUID() } satisfies Holder);
   await writeFile(own, text);
   try {
@@ -57,16 +61,23 @@ export async function lockData(
 }
 
 /**
- * Makes `own` the file at `path`, unless a living holder has it; resolves with the dead one that it replaced. Only
- * whoever holds a second lock, named after the dead one's text, may replace that text: of many who find it dead, one.
+ * Makes `own` the file at `path`, unless a living holder has it; resolves with the dead one that it replaced. One that was
+ * killed and has not quite ended is waited for: a thread of it may still write. Only whoever holds a second lock, named
+ * after the dead one's text, may replace that text: of many who find it dead, one.
  */
 async function take(path: string, own: string): Promise<Found | null> {
+  const waitUntilMs = performance.now() + ENDING_MAX_MS;
   for (;;) {
     if (await tryLink(own, path)) return null;
     const found = await look(path);
     if (found === null) continue;
     const holder = parseHolder(found.text);
-    if (holder !== null && (await isAlive(holder, found))) throw new HeldByAnother(holder);
+    const life = holder === null ? 'over' : await lifeOf(holder, found);
+    if (life === 'ending' && performance.now() < waitUntilMs) {
+      await delay(ENDING_LOOK_MS);
+      continue;
+    }
+    if (holder !== null && life !== 'over') throw new HeldByAnother(holder);
     const guard = `${path}.${createHash('sha256').update(found.text).digest('hex').slice(0, 16)}`;
     await take(guard, own);
     try {
@@ -158,12 +169,21 @@ async function tryLink(own: string, path: string): Promise<boolean> {
   }
 }
 
-async function isAlive(holder: Holder, { touchedMs }: Found): Promise<boolean> {
+/**
+ * Ending: it was killed, or ends by itself, and some of it still runs. Over: nothing of it does, though its parent may not
+ * have asked yet how it ended, and never may.
+ */
+type Life = 'alive' | 'ending' | 'over';
+
+async function lifeOf(holder: Holder, { touchedMs }: Found): Promise<Life> {
   // A process on another host, or in another container, cannot be looked up: its touch tells.
-  if (holder.host !== hostname()) return Date.now() - touchedMs < FOREIGN_LIFE_MS;
-  if (!exists(holder.pid)) return false;
-  const started = await startOf(holder.pid);
-  return started === null || holder.started === null || started === holder.started;
+  if (holder.host !== hostname()) return Date.now() - touchedMs < FOREIGN_LIFE_MS ? 'alive' : 'over';
+  if (!exists(holder.pid)) return 'over';
+  const shown = await lookUpProcess(holder.pid);
+  // Not shown here, or gone between the two looks.
+  if (shown === null) return exists(holder.pid) ? 'alive' : 'over';
+  if (holder.started === null) return 'alive';
+  return shown.started === holder.started ? shown.life : 'over';
 }
 
 function parseHolder(text: string): Holder | null {
@@ -183,10 +203,20 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Linux shows when a process started, as field 22 of its stat, behind the name in parentheses. */
-async function startOf(pid: number): Promise<string | null> {
+/** Of a process's flags: it is on its way out. Of the signals that it has yet to meet: it will be. */
+const EXITING = 0x4;
+const KILLED = 0x100;
+
+/** Where the system shows it, as Linux does: by the fields of its stat that stand behind the name in parentheses. */
+async function lookUpProcess(pid: number): Promise<{ started: string; life: Life } | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, flags, threadCount, started = '', pending] = [0, 6, 17, 19, 28].map((index) => fields[index]);
+  const hasEnded = state === 'Z' || state === 'X';
+  const isLeaving = (Number(flags) & EXITING) !== 0 || (Number(pending) & KILLED) !== 0;
+  if (hasEnded && Number(threadCount) <= 1) return { started, life: 'over' };
+  return { started, life: hasEnded || isLeaving ? 'ending' : 'alive' };
 }
 
 function inUse(folder: string, { pid, host }: Holder): ConfigError {

@@ -1,16 +1,20 @@
 // engines: postgres
 /**
- * Nodes whose own clocks are a minute apart: deadlines are judged by the database's time, so a lease runs out at the same
- * moment wherever it is looked at, and times that are compared (If-Modified-Since) come from one clock.
+ * Nodes whose own clocks are two minutes apart: deadlines are judged by the database's time, so a lease runs out, and a
+ * message comes back, at the same moment wherever it is looked at, and times that are compared (If-Modified-Since) come from
+ * one clock.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BlockBlobClient } from '@azure/storage-blob';
+import type { QueueClient } from '@azure/storage-queue';
 import { blobService, freshContainer, outcome, refusal } from '../harness/clients.ts';
 import { type Cluster, startCluster } from '../harness/cluster.ts';
 import { send } from '../harness/http.ts';
+import { freshQueue, queueClient } from '../harness/queue-clients.ts';
+import type { ServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 import { missingTool } from '../packages.ts';
 
@@ -78,6 +82,29 @@ describe('two nodes whose clocks are two minutes apart', { skip }, () => {
       const heldMs = performance.now() - takenAtMs;
       assert.ok(heldMs > 14 * SECOND_MS, `held for ${heldMs} ms`);
       await other.releaseLease();
+    }
+  });
+
+  test('a message that was put through one is got through the other at once, and by nobody else before its time', async () => {
+    const { name } = await freshQueue(cluster.nodes[0] as ServerProcess);
+    const queues = cluster.nodes.map((node) => queueClient(node, name));
+    for (let round = 0; round < 6; round++) {
+      const [putter, getter] = [queues[round % 2], queues[(round + 1) % 2]] as [QueueClient, QueueClient];
+      await putter.sendMessage(`round ${round}`);
+      const askedAtMs = performance.now();
+      const { receivedMessageItems: got } = await getter.receiveMessages({ visibilityTimeout: 1 });
+      assert.deepEqual(
+        got.map(({ messageText }) => messageText),
+        [`round ${round}`],
+      );
+      const back = await until({ what: 'the message is back', limitSeconds: 60 }, async () => {
+        const { receivedMessageItems } = await putter.receiveMessages();
+        return receivedMessageItems[0] ?? null;
+      });
+      // Whatever the clocks say, it was hidden for a second after it was asked for, and not seen before that was over.
+      const hiddenMs = performance.now() - askedAtMs;
+      assert.ok(hiddenMs >= SECOND_MS, `hidden for ${hiddenMs} ms`);
+      await putter.deleteMessage(back.messageId, back.popReceipt);
     }
   });
 
