@@ -19,6 +19,7 @@ import { renderFault } from './faults.ts';
 import type { Log } from './log.ts';
 import { nextRequestId } from './request-ids.ts';
 import { type AccountNames, parseRequestTarget } from './request-target.ts';
+import { refuseTimeout } from './routing.ts';
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -125,6 +126,7 @@ interface Heard {
 async function perform(exchange: PartExchange, heard: Heard, context: AnswerContext): Promise<Reply> {
   heard.clientRequestId = readClientRequestId(exchange);
   refuseRepeatedHeaders(exchange);
+  refuseTimeout(exchange);
   const route = context.door.route(exchange);
   heard.operation = route.operation;
   await admit(exchange, route, context);

@@ -26,11 +26,12 @@ async function doorsOf(command: Command): Promise<{ admin: string; blob: string 
     doors.map(({ event, service }) => [event, service]),
     [
       ['listening', 'admin'],
+      ['listening', 'queue'],
       ['listening', 'table'],
       ['listening', 'blob'],
     ],
   );
-  return { admin: doors[0]?.url as string, blob: doors[2]?.url as string };
+  return { admin: doors[0]?.url as string, blob: doors[3]?.url as string };
 }
 
 async function readyReason(admin: string): Promise<string | null> {
@@ -65,11 +66,13 @@ describe('the announcement', () => {
     await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n/);
   });
 
-  test('names the Table service, for people and in the connection string', async (t) => {
+  test('names the Queue and the Table service, for people and in the connection string', async (t) => {
     const command = start(t, ['--memory', '--admin-port=off']);
+    const [, queue] = await command.printed(/^ {2}Queue {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
     const [, table] = await command.printed(/^ {2}Table {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
     await command.printed(/Stop with Ctrl-C\.\n/);
-    assert.ok(command.output.includes(`;TableEndpoint=${table}/devstoreaccount1;\n`));
+    const endpoints = `;QueueEndpoint=${queue}/devstoreaccount1;TableEndpoint=${table}/devstoreaccount1;\n`;
+    assert.ok(command.output.includes(endpoints));
   });
 
   test('names no admin door where there is none', async (t) => {
