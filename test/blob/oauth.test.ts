@@ -5,11 +5,8 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import {
   BlobClient,
   BlobSASPermissions,
@@ -23,14 +20,13 @@ import {
   StorageSharedKeyCredential,
   type UserDelegationKey,
 } from '@azure/storage-blob';
-import { ManualClock, type OAuthOptions, type RunningServer, type ServerOptions, startServer } from '../../src/main.ts';
+import type { RunningServer } from '../../src/main.ts';
 import { Command, runCommand } from '../admin/command.ts';
-import { makeCertificate } from '../clients/azure-names.ts';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { blobService, NO_RETRIES, outcome, refusal } from '../harness/clients.ts';
-import { freshPlace } from '../harness/engines.ts';
 import { RAW_VERSION, type RawRequest, type RawResponse, send } from '../harness/http.ts';
-import { type Claims, makeSigningKey, OAuthIssuer, signToken, TENANT, USER } from '../harness/oauth-issuer.ts';
+import { type Claims, makeSigningKey, signToken, TENANT, USER } from '../harness/oauth-issuer.ts';
+import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
 import { missingTool } from '../packages.ts';
 
 const OWNER = 'Storage Blob Data Owner';
@@ -39,23 +35,7 @@ const READER = 'Storage Blob Data Reader';
 const DELEGATOR = 'Storage Blob Delegator';
 const DAY_SECONDS = 86_400;
 
-const clock = new ManualClock();
-const issuer = await new OAuthIssuer().start();
-const endings: (() => Promise<void>)[] = [() => issuer.stop()];
-after(async () => {
-  for (const end of endings.toReversed()) await end();
-});
-
-const ACCOUNTS = [{ name: SECOND_ACCOUNT.name, keys: [SECOND_ACCOUNT.key] }];
-const OAUTH: OAuthOptions = { issuer: issuer.url, keysCooldownSeconds: 0 };
-
-async function startWith(options: Pick<ServerOptions, 'oauth' | 'tls'>): Promise<RunningServer> {
-  const place = await freshPlace();
-  endings.push(() => place.remove());
-  const server = await startServer({ ...place.store, accounts: ACCOUNTS, clock, ...options });
-  endings.push(() => server.close());
-  return server;
-}
+const { clock, issuer, oauth: OAUTH, startWith, startOverTls, inSeconds } = await oauthServers();
 
 /** The container that requests are about, made with the key of the account. */
 async function makeLetters(server: RunningServer): Promise<ContainerClient> {
@@ -65,34 +45,22 @@ async function makeLetters(server: RunningServer): Promise<ContainerClient> {
   return letters;
 }
 
-const inSeconds = (seconds: number): Date => new Date(clock.nowMs() + seconds * 1000);
-
 /** So many seconds from now, as text. */
 const time = (seconds: number): string => inSeconds(seconds).toISOString();
 
-/** What a TokenCredential of the SDK does: hands out one token, whatever it is asked for. */
-const credentialOf = (token: string) => ({
-  getToken: async () => ({ token, expiresOnTimestamp: Date.now() + 3_600_000 }),
-});
-
 describe('the official client with a bearer token', { skip: missingTool('openssl') }, () => {
-  let folder: string;
   let endpoint: string;
   let options: StoragePipelineOptions;
   let container: ContainerClient;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-oauth-'));
-    const { certFile, keyFile } = await makeCertificate(folder, 'localhost');
-    const [cert, key] = [await readFile(certFile), await readFile(keyFile)];
-    const server = await startWith({ oauth: OAUTH, tls: { cert, key } });
+    const { server, ca } = await startOverTls();
     endpoint = `https://localhost:${new URL(server.origins.blob).port}/${SECOND_ACCOUNT.name}`;
-    options = { ...NO_RETRIES, tlsOptions: { ca: cert } } as StoragePipelineOptions;
+    options = { ...NO_RETRIES, tlsOptions: { ca } } as StoragePipelineOptions;
     container = (await as(OWNER)).getContainerClient('letters');
     await container.create();
     await container.getBlockBlobClient('first').upload('first', 5);
   });
-  after(() => rm(folder, { recursive: true }));
 
   const withToken = (token: string): BlobServiceClient => new BlobServiceClient(endpoint, credentialOf(token), options);
   const as = async (...roles: string[]): Promise<BlobServiceClient> => withToken(await issuer.sign({ roles }));

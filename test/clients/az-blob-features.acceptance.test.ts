@@ -5,13 +5,12 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { type Tool, tool } from './tool.ts';
+import { type AzStorage, azStorage } from './az-storage.ts';
 
 const KIB = 1024;
 const container = 'box';
@@ -34,37 +33,25 @@ interface Shown {
 
 describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
   let server: ServerProcess;
-  let folder: string;
-  let az: Tool;
+  let az: AzStorage;
   before(async () => {
     server = await startServerProcess();
-    folder = await mkdtemp(join(tmpdir(), 'larimar-az-'));
-    az = tool('az', {
-      cwd: folder,
-      env: {
-        AZURE_CONFIG_DIR: join(folder, 'config'),
-        AZURE_CORE_COLLECT_TELEMETRY: 'false',
-        AZURE_CORE_OUTPUT: 'json',
-        AZURE_CORE_ONLY_SHOW_ERRORS: 'true',
-        AZURE_STORAGE_CONNECTION_STRING: server.connectionString(),
-      },
-    });
+    az = await azStorage(server.connectionString());
     await storage('container', 'create', '-n', container);
   });
   after(async () => {
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
+    await az.remove();
   });
 
-  const storage = async <T>(...args: readonly string[]): Promise<T> =>
-    JSON.parse((await az.succeed('storage', ...args)) || 'null') as T;
+  const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
   const blob = <T>(command: string, name: string, ...args: readonly string[]): Promise<T> =>
     storage<T>('blob', ...command.split(' '), '-c', container, '-n', name, ...args);
   const upload = (name: string, text: string, ...args: readonly string[]): Promise<unknown> =>
     blob('upload', name, '--data', text, '--overwrite', '--no-progress', ...args);
   const download = async (name: string, ...args: readonly string[]): Promise<Buffer> => {
     await blob('download', name, '-f', 'back', '--no-progress', ...args);
-    return readFile(join(folder, 'back'));
+    return readFile(join(az.folder, 'back'));
   };
   const list = (...args: readonly string[]): Promise<Listed[]> => storage('blob', 'list', '-c', container, ...args);
 
@@ -102,7 +89,17 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
     await upload('cold', 'x', '--tier', 'Cool');
     assert.equal((await blob<Shown>('show', 'cold')).properties.blobTier, 'Cool');
     await blob('set-tier', 'cold', '--tier', 'Archive');
-    const { exitCode, stderr } = await az.run('storage', 'blob', 'download', '-c', container, '-n', 'cold', '-f', 'no');
+    const { exitCode, stderr } = await az.program.run(
+      'storage',
+      'blob',
+      'download',
+      '-c',
+      container,
+      '-n',
+      'cold',
+      '-f',
+      'no',
+    );
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /BlobArchived|archived/u);
     await blob('set-tier', 'cold', '--tier', 'Hot', '--rehydrate-priority', 'High');
@@ -112,7 +109,7 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
   test('keeps a blob from being deleted by a legal hold', async () => {
     await upload('held', 'x');
     await blob('set-legal-hold', 'held', '--legal-hold', 'true');
-    const { exitCode, stderr } = await az.run('storage', 'blob', 'delete', '-c', container, '-n', 'held');
+    const { exitCode, stderr } = await az.program.run('storage', 'blob', 'delete', '-c', container, '-n', 'held');
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /BlobImmutableDueToLegalHold/u);
     await blob('set-legal-hold', 'held', '--legal-hold', 'false');
@@ -122,14 +119,24 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
     await upload('rows.csv', 'name,age\nada,36\ngrace,85\n');
     const query = ['--query-expression', 'SELECT name FROM BlobStorage WHERE age > 40'];
     const format = ['--input-format', 'csv', '--in-has-header', 'true'];
-    const answer = await az.succeed('storage', 'blob', 'query', '-c', container, '-n', 'rows.csv', ...query, ...format);
+    const answer = await az.program.succeed(
+      'storage',
+      'blob',
+      'query',
+      '-c',
+      container,
+      '-n',
+      'rows.csv',
+      ...query,
+      ...format,
+    );
     assert.match(answer, /grace/u);
     assert.doesNotMatch(answer, /ada/u);
   });
 
   test('uploads page and append blobs', async () => {
     const bytes = randomBytes(64 * KIB);
-    await writeFile(join(folder, 'disk'), bytes);
+    await writeFile(join(az.folder, 'disk'), bytes);
     for (const type of ['page', 'append']) {
       await blob('upload', `as-${type}`, '-f', 'disk', '--type', type, '--no-progress');
       const { properties } = await blob<Shown>('show', `as-${type}`);

@@ -4,13 +4,10 @@
  */
 // engines: embedded
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { type Tool, tool } from './tool.ts';
+import { type AzStorage, azStorage } from './az-storage.ts';
 
 const TABLE = 'Letters';
 
@@ -26,36 +23,20 @@ interface Page {
 
 describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
   let server: ServerProcess;
-  let folder: string;
-  let az: Tool;
+  let az: AzStorage;
   /** Of the entity `a`, as it was inserted. */
   let etag = '';
   before(async () => {
     server = await startServerProcess();
-    folder = await mkdtemp(join(tmpdir(), 'larimar-az-table-'));
-    az = tool('az', {
-      cwd: folder,
-      env: {
-        AZURE_CONFIG_DIR: join(folder, 'config'),
-        AZURE_CORE_COLLECT_TELEMETRY: 'false',
-        AZURE_CORE_OUTPUT: 'json',
-        AZURE_CORE_ONLY_SHOW_ERRORS: 'true',
-        AZURE_STORAGE_CONNECTION_STRING: server.connectionString(),
-      },
-    });
+    az = await azStorage(server.connectionString());
   });
   after(async () => {
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
+    await az.remove();
   });
 
-  const storage = async <T>(...args: readonly string[]): Promise<T> =>
-    JSON.parse((await az.succeed('storage', ...args)) || 'null') as T;
-  const refused = async (code: string, ...args: readonly string[]): Promise<void> => {
-    const { exitCode, stderr } = await az.run('storage', ...args);
-    assert.notEqual(exitCode, 0, `${args.join(' ')} should have been refused`);
-    assert.match(stderr, new RegExp(`ErrorCode:${code}\\b`, 'u'));
-  };
+  const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
+  const refused = (code: string, ...args: readonly string[]): Promise<void> => az.refused(code, ...args);
   const entity = <T>(verb: string, ...args: readonly string[]): Promise<T> =>
     storage('entity', verb, '-t', TABLE, ...args);
   const show = (rowKey: string): Promise<Shown> => entity('show', '--partition-key', 'p', '--row-key', rowKey);

@@ -5,14 +5,14 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { type Tool, tool } from './tool.ts';
+import { type AzStorage, azStorage } from './az-storage.ts';
+import { tool } from './tool.ts';
 import { digestFolder, writeTree } from './tree.ts';
 
 const MIB = 1024 * 1024;
@@ -34,34 +34,16 @@ describe('az', { skip: missingTool('az'), concurrency: 2 }, () => {
 
   for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
     describe(`as ${account.name}`, { concurrency: 1 }, () => {
-      let folder: string;
-      let az: Tool;
-      let environment: Record<string, string>;
+      let az: AzStorage;
       const container = 'letters';
 
       before(async () => {
-        folder = await mkdtemp(join(tmpdir(), 'larimar-az-'));
-        environment = {
-          AZURE_CONFIG_DIR: join(folder, 'config'),
-          AZURE_CORE_COLLECT_TELEMETRY: 'false',
-          AZURE_CORE_OUTPUT: 'json',
-          AZURE_CORE_ONLY_SHOW_ERRORS: 'true',
-        };
-        const connectionString = server.connectionString(account);
-        az = tool('az', {
-          cwd: folder,
-          env: { ...environment, AZURE_STORAGE_CONNECTION_STRING: connectionString },
-        });
+        az = await azStorage(server.connectionString(account));
       });
-      after(() => rm(folder, { recursive: true, force: true }));
+      after(() => az.remove());
 
-      const storage = async <T>(...args: readonly string[]): Promise<T> =>
-        JSON.parse((await az.succeed('storage', ...args)) || 'null') as T;
-      const refused = async (code: string, ...args: readonly string[]): Promise<void> => {
-        const { exitCode, stderr } = await az.run('storage', ...args);
-        assert.notEqual(exitCode, 0, `${args.join(' ')} should have been refused`);
-        assert.match(stderr, new RegExp(`ErrorCode:${code}\\b`, 'u'));
-      };
+      const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
+      const refused = (code: string, ...args: readonly string[]): Promise<void> => az.refused(code, ...args);
       const showBlob = (name: string): Promise<BlobProperties> =>
         storage<BlobProperties>('blob', 'show', '-c', container, '-n', name);
 
@@ -88,7 +70,7 @@ describe('az', { skip: missingTool('az'), concurrency: 2 }, () => {
         await storage(...upload, '--data', 'dear reader', '--if-none-match', '*', '--content-type', 'text/plain');
         await refused('BlobAlreadyExists', ...upload, '--data', 'other', '--if-none-match', '*', '--overwrite');
         await storage('blob', 'download', '-c', container, '-n', 'notes/one.txt', '-f', 'one.txt', '--no-progress');
-        assert.equal(await readFile(join(folder, 'one.txt'), 'utf8'), 'dear reader');
+        assert.equal(await readFile(join(az.folder, 'one.txt'), 'utf8'), 'dear reader');
       });
 
       test('a shared access signature reads the blob that it names, and no more than that', async () => {
@@ -100,9 +82,9 @@ describe('az', { skip: missingTool('az'), concurrency: 2 }, () => {
         assert.equal((await fetch(url.replace('one.txt', 'two.txt'))).status, 403);
         assert.equal((await fetch(url, { method: 'DELETE' })).status, 403);
 
-        const sasOnly = tool('az', { cwd: folder, env: environment });
+        const sasOnly = tool('az', { cwd: az.folder, env: az.environment });
         await sasOnly.succeed('storage', 'blob', 'download', '--blob-url', url, '-f', 'sas.txt', '--no-progress');
-        assert.equal(await readFile(join(folder, 'sas.txt'), 'utf8'), 'dear reader');
+        assert.equal(await readFile(join(az.folder, 'sas.txt'), 'utf8'), 'dear reader');
       });
 
       // A call costs a second: what does not hang on the account is told once.
@@ -114,24 +96,27 @@ describe('az', { skip: missingTool('az'), concurrency: 2 }, () => {
       ] as const) {
         test(`a file of ${sizeBytes} bytes comes back as it was`, async () => {
           const bytes = randomBytes(sizeBytes);
-          await writeFile(join(folder, name), bytes);
+          await writeFile(join(az.folder, name), bytes);
           await storage('blob', 'upload', '-c', container, '-n', name, '-f', name, '--no-progress');
           const copy = `${name}.back`;
           await storage('blob', 'download', '-c', container, '-n', name, '-f', copy, '--no-progress');
-          assert.ok(bytes.equals(await readFile(join(folder, copy))));
+          assert.ok(bytes.equals(await readFile(join(az.folder, copy))));
         });
       }
 
       test('a folder goes up and comes down whole', async () => {
         await writeTree(
-          join(folder, 'up'),
+          join(az.folder, 'up'),
           new Map(['a/1', 'a/2', 'b/ü 3', '4'].map((path) => [path, Buffer.from(`this is ${path}`)])),
         );
         const batch = ['--no-progress', '--source'];
         await storage('blob', 'upload-batch', '-d', container, '--destination-path', 'batch', ...batch, 'up');
-        await mkdir(join(folder, 'down'));
+        await mkdir(join(az.folder, 'down'));
         await storage('blob', 'download-batch', '-d', 'down', '--pattern', 'batch/*', ...batch, container);
-        assert.deepEqual(await digestFolder(join(folder, 'down', 'batch')), await digestFolder(join(folder, 'up')));
+        assert.deepEqual(
+          await digestFolder(join(az.folder, 'down', 'batch')),
+          await digestFolder(join(az.folder, 'up')),
+        );
       });
 
       test('a listing keeps to its prefix and folds names at its delimiter', async () => {

@@ -5,10 +5,7 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import {
   generateQueueSASQueryParameters,
   type QueueClient,
@@ -19,13 +16,12 @@ import {
   StorageSharedKeyCredential,
   type UserDelegationKey,
 } from '@azure/storage-queue';
-import { ManualClock, type OAuthOptions, type RunningServer, type ServerOptions, startServer } from '../../src/main.ts';
+import type { RunningServer } from '../../src/main.ts';
 import { Command } from '../admin/command.ts';
-import { makeCertificate } from '../clients/azure-names.ts';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { outcome, refusal } from '../harness/clients.ts';
-import { freshPlace } from '../harness/engines.ts';
-import { OAuthIssuer, TENANT, USER } from '../harness/oauth-issuer.ts';
+import { TENANT, USER } from '../harness/oauth-issuer.ts';
+import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
 import { QUEUE_CLIENT_OPTIONS } from '../harness/queue-clients.ts';
 import { assertRefused, sendQueue } from '../harness/queue-http.ts';
 import { missingTool } from '../packages.ts';
@@ -44,30 +40,7 @@ import {
 
 const VERSION = '2025-07-05';
 
-const clock = new ManualClock();
-const issuer = await new OAuthIssuer().start();
-const endings: (() => Promise<void>)[] = [() => issuer.stop()];
-after(async () => {
-  for (const end of endings.toReversed()) await end();
-});
-
-const ACCOUNTS = [{ name: SECOND_ACCOUNT.name, keys: [SECOND_ACCOUNT.key] }];
-const OAUTH: OAuthOptions = { issuer: issuer.url, keysCooldownSeconds: 0 };
-
-async function startWith(options: Pick<ServerOptions, 'oauth' | 'tls'>): Promise<RunningServer> {
-  const place = await freshPlace();
-  endings.push(() => place.remove());
-  const server = await startServer({ ...place.store, accounts: ACCOUNTS, clock, ...options });
-  endings.push(() => server.close());
-  return server;
-}
-
-const inSeconds = (seconds: number): Date => new Date(clock.nowMs() + seconds * 1000);
-
-/** What a TokenCredential of the SDK does: hands out one token, whatever it is asked for. */
-const credentialOf = (token: string) => ({
-  getToken: async () => ({ token, expiresOnTimestamp: Date.now() + 3_600_000 }),
-});
+const { clock, issuer, oauth: OAUTH, startWith, startOverTls, inSeconds } = await oauthServers();
 
 /** As issuers may write it that allow neither spaces nor capitals. */
 const plain = (role: string): string => role.toLowerCase().replaceAll(' ', '');
@@ -78,25 +51,20 @@ function tokenOf(key: UserDelegationKey, { name }: QueueClient, values: Partial<
 }
 
 describe('the official client with a bearer token', { skip: missingTool('openssl') }, () => {
-  let folder: string;
   let endpoint: string;
   let options: StoragePipelineOptions;
   let owner: QueueServiceClient;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-queue-oauth-'));
-    const { certFile, keyFile } = await makeCertificate(folder, 'localhost');
-    const [cert, key] = [await readFile(certFile), await readFile(keyFile)];
-    const server = await startWith({ oauth: OAUTH, tls: { cert, key } });
+    const { server, ca } = await startOverTls();
     endpoint = `https://localhost:${new URL(server.origins.queue).port}/${SECOND_ACCOUNT.name}`;
-    options = { ...QUEUE_CLIENT_OPTIONS, tlsOptions: { ca: cert } } as StoragePipelineOptions;
+    options = { ...QUEUE_CLIENT_OPTIONS, tlsOptions: { ca } } as StoragePipelineOptions;
     owner = new QueueServiceClient(
       endpoint,
       new StorageSharedKeyCredential(SECOND_ACCOUNT.name, SECOND_ACCOUNT.key),
       options,
     );
   });
-  after(() => rm(folder, { recursive: true }));
 
   /** One of its own, of the account's owner. */
   async function freshQueue(): Promise<QueueClient> {

@@ -5,22 +5,18 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import {
   AzureSASCredential,
   TableClient,
   TableServiceClient,
   type TableServiceClientOptions,
 } from '@azure/data-tables';
-import { ManualClock, type OAuthOptions, type RunningServer, type ServerOptions, startServer } from '../../src/main.ts';
+import type { RunningServer } from '../../src/main.ts';
 import { Command } from '../admin/command.ts';
-import { makeCertificate } from '../clients/azure-names.ts';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
-import { freshPlace } from '../harness/engines.ts';
-import { OAuthIssuer, TENANT, USER } from '../harness/oauth-issuer.ts';
+import { TENANT, USER } from '../harness/oauth-issuer.ts';
+import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
 import { TABLE_CLIENT_OPTIONS, tableOutcomes, tableRefusal } from '../harness/table-clients.ts';
 import { sendTable, type TableResponse } from '../harness/table-http.ts';
 import { missingTool } from '../packages.ts';
@@ -32,28 +28,7 @@ const BLOB_OWNER = 'Storage Blob Data Owner';
 const NOT_PERMITTED = '403 AuthorizationPermissionMismatch';
 const VERSION = '2025-07-05';
 
-const clock = new ManualClock();
-const issuer = await new OAuthIssuer().start();
-const endings: (() => Promise<void>)[] = [() => issuer.stop()];
-after(async () => {
-  for (const end of endings.toReversed()) await end();
-});
-
-const ACCOUNTS = [{ name: SECOND_ACCOUNT.name, keys: [SECOND_ACCOUNT.key] }];
-const OAUTH: OAuthOptions = { issuer: issuer.url, keysCooldownSeconds: 0 };
-
-async function startWith(options: Pick<ServerOptions, 'oauth' | 'tls'>): Promise<RunningServer> {
-  const place = await freshPlace();
-  endings.push(() => place.remove());
-  const server = await startServer({ ...place.store, accounts: ACCOUNTS, clock, ...options });
-  endings.push(() => server.close());
-  return server;
-}
-
-/** What a TokenCredential of the SDK does: hands out one token, whatever it is asked for. */
-const credentialOf = (token: string) => ({
-  getToken: async () => ({ token, expiresOnTimestamp: Date.now() + 3_600_000 }),
-});
+const { clock, issuer, oauth: OAUTH, startWith, startOverTls } = await oauthServers();
 
 /** `ok`, or the refusal. */
 async function outcome(request: Promise<unknown>): Promise<string> {
@@ -65,21 +40,16 @@ const allAre = (outcomes: Record<string, string>, want: string): void =>
   assert.deepEqual(outcomes, Object.fromEntries(Object.keys(outcomes).map((name) => [name, want])));
 
 describe('the official client with a bearer token', { skip: missingTool('openssl') }, () => {
-  let folder: string;
   let endpoint: string;
   let options: TableServiceClientOptions;
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-table-oauth-'));
-    const { certFile, keyFile } = await makeCertificate(folder, 'localhost');
-    const [cert, key] = [await readFile(certFile), await readFile(keyFile)];
-    const server = await startWith({ oauth: OAUTH, tls: { cert, key } });
+    const { server, ca } = await startOverTls();
     endpoint = `https://localhost:${new URL(server.origins.table).port}/${SECOND_ACCOUNT.name}`;
-    options = { retryOptions: { maxRetries: 0 }, tlsOptions: { ca: cert } };
+    options = { retryOptions: { maxRetries: 0 }, tlsOptions: { ca } };
     await (await as(CONTRIBUTOR)).createTable('letters');
     await (await by(CONTRIBUTOR)).createEntity({ partitionKey: 'p', rowKey: 'first', n: 1 });
   });
-  after(() => rm(folder, { recursive: true }));
 
   const withToken = (token: string): TableClient => new TableClient(endpoint, 'letters', credentialOf(token), options);
   const as = async (...roles: string[]): Promise<TableServiceClient> =>
