@@ -186,7 +186,7 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [{ ports }] = deployment().containers;
     assert.deepEqual(
       ports.map(({ containerPort }) => containerPort),
-      [10_000, 10_002, 10_004],
+      [10_000, 10_001, 10_002, 10_004],
     );
     assert.match(textOf(HAPROXY_FILE), /^ {2}default-server check port 10004 /m);
     assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10001 10002 10004$/m);

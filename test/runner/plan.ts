@@ -1,7 +1,8 @@
 /**
  * What a run of the tests consists of: the unit tests, all in one process, and the acceptance tests, a process for each
  * file and each engine. A file under test/ runs over both engines unless a line near its top names the one that it is
- * about: `// engines: embedded` (data folders, their files and locks) or `// engines: postgres` (several nodes).
+ * about: `// engines: embedded` (data folders, their files and locks) or `// engines: postgres` (several nodes). What takes
+ * long and is little about the engine says `// engines: embedded, in acceptance both`.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -28,7 +29,7 @@ export interface PlanOptions {
   readonly outDir: string;
   /** Only files whose path contains it. */
   readonly only: string | undefined;
-  /** Also the files named *.acceptance.test.ts. */
+  /** Also the files named *.acceptance.test.ts, and the engines that others keep for this. */
   readonly withSlow: boolean;
   /** Only acceptance tests over this engine. */
   readonly engine: TestEngine | null;
@@ -49,9 +50,12 @@ const compiledName = (outDir: string, source: string): string => join(outDir, so
 
 const textOf = (source: string): string => (existsSync(source) ? readFileSync(source, 'utf8') : '');
 
-function enginesOf(source: string): readonly TestEngine[] {
+const BOTH_IN_ACCEPTANCE = 'embedded, in acceptance both';
+
+function enginesOf(source: string, { withSlow }: Pick<PlanOptions, 'withSlow'>): readonly TestEngine[] {
   const named = /^\/\/ engines: (.*)$/m.exec(textOf(source))?.[1]?.trim();
   if (named === undefined) return TEST_ENGINES;
+  if (named === BOTH_IN_ACCEPTANCE) return withSlow ? TEST_ENGINES : ['embedded'];
   const engine = TEST_ENGINES.find((one) => one === named);
   if (engine === undefined)
     throw new Error(`${source}: "engines: ${named}" names no engine (${TEST_ENGINES.join(', ')})`);
@@ -86,7 +90,7 @@ export function planRuns({ outDir, only, withSlow, engine }: PlanOptions): Plan 
   return {
     units: units.length === 0 ? null : unitRun(units, outDir),
     acceptance: acceptance.flatMap((source) =>
-      enginesOf(source)
+      enginesOf(source, { withSlow })
         .filter((one) => engine === null || one === engine)
         .map((one) => acceptanceRun(source, one, outDir)),
     ),
