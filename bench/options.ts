@@ -26,7 +26,7 @@ export const wholeScale: Scale = {
   azuriteEntityCount: 20_000,
   longQueueCount: 100_000,
   deepQueueCount: 1_000_000,
-  azuriteQueueFillSeconds: 60,
+  azuriteQueueFillSeconds: 20,
   transferBytes: 1024 * mebibyte,
   singlePutBytes: 256 * mebibyte,
 };
