@@ -61,7 +61,7 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
 
   npm run bench -- [options]
 
-  --quick             a first impression in two to three minutes; a whole run takes about ten
+  --quick             a first impression; a whole run takes several times as long
   --rows a,b          only these rows: ${allRows(wholeScale)
     .map((row) => row.name)
     .join(', ')
