@@ -44,7 +44,7 @@ class Holder {
   /** `wrapper`: a command that starts the one behind it. */
   static async start(t: TestContext, wrapper: readonly string[] = []): Promise<Holder> {
     const [program, ...args] = [...wrapper, process.execPath, '--input-type=module', '-e', HOLDER];
-    const child = spawn(program as string, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     t.after(() => child.kill('SIGKILL'));
     const holder = new Holder(child);
     assert.equal(await holder.#nextLine(), 'ready');

@@ -19,7 +19,9 @@ export interface Storage {
   readonly holds: PageHolds;
   readonly outside: Outside;
   readonly copies: CopyDesk;
+  /** Hands out messages. */
   readonly dispenser: Dispenser;
+  /** Of messages in queues. */
   readonly counting: CountShards;
   readonly clock: Clock;
   readonly ids: IdSource;
