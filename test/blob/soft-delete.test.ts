@@ -114,15 +114,15 @@ describe('a deleted blob', () => {
     const { headers } = await raw(container, 'DELETE', '');
     assert.equal(headers['x-ms-delete-type-permanent'], 'false');
     for (const request of [
-      blob.getProperties(),
-      blob.download(),
-      blob.setMetadata({}),
-      blob.createSnapshot(),
-      blob.getBlobLeaseClient().acquireLease(-1),
-      blob.getTags(),
-      blob.delete(),
+      () => blob.getProperties(),
+      () => blob.download(),
+      () => blob.setMetadata({}),
+      () => blob.createSnapshot(),
+      () => blob.getBlobLeaseClient().acquireLease(-1),
+      () => blob.getTags(),
+      () => blob.delete(),
     ]) {
-      assert.equal(await refusal(request), '404 BlobNotFound');
+      assert.equal(await refusal(request()), '404 BlobNotFound');
     }
     const plain: string[] = [];
     for await (const item of container.listBlobsFlat({ includeSnapshots: true })) plain.push(item.name);

@@ -55,8 +55,8 @@ describe('the official client', () => {
     const secondary = guestBy(keyOf(), queue.name).secondary.getQueueClient(queue.name);
     assert.equal((await secondary.peekMessages()).peekedMessageItems.length, 1);
     assert.equal((await secondary.getProperties()).approximateMessagesCount, 1);
-    for (const write of [secondary.sendMessage('y'), secondary.clearMessages(), secondary.delete()]) {
-      assert.equal(await refusal(write), '403 InsufficientAccountPermissions');
+    for (const write of [() => secondary.sendMessage('y'), () => secondary.clearMessages(), () => secondary.delete()]) {
+      assert.equal(await refusal(write()), '403 InsufficientAccountPermissions');
     }
   });
 });
