@@ -29,8 +29,8 @@ import {
   appendedBlockStartOf,
   type BlobAddress,
   blobKeys,
-  containerNameOf,
   idOf,
+  ownNameOf,
   type ParsedBlobKey,
   parseBlobKey,
   parseDeletedContainerKey,
@@ -164,7 +164,7 @@ class Check {
   // ---- containers and blobs
 
   #container({ key, value }: Entry): void {
-    this.#addContainer(containerNameOf(key), decodeJson<ContainerRecord>(value).id);
+    this.#addContainer(ownNameOf(key), decodeJson<ContainerRecord>(value).id);
   }
 
   #deletedContainer({ key, value }: Entry): void {

@@ -4,9 +4,9 @@ import { type Engine, type Entry, VOLATILE_PREFIX } from '../../src/engine/engin
 import { openMemoryEngine } from '../../src/engine/memory/memory-engine.ts';
 import { getCountedQueue } from '../../src/service/queue/use-queue.ts';
 import { decodeJson } from '../../src/service/records/codec.ts';
-import { tableRange } from '../../src/service/records/keys.ts';
+import { ownNameOf, tableRange } from '../../src/service/records/keys.ts';
 import { decodeMessage } from '../../src/service/records/message-record.ts';
-import { contentOf, placeOf, queueNameOf, textMessageIdOf } from '../../src/service/records/queue-keys.ts';
+import { contentOf, placeOf, textMessageIdOf } from '../../src/service/records/queue-keys.ts';
 import type { QueueRecord } from '../../src/service/records/queue-record.ts';
 import type { Storage } from '../../src/service/storage.ts';
 import { nameOf } from './queue-action.ts';
@@ -37,7 +37,7 @@ export async function storedQueues(engine: Engine): Promise<StoredQueues> {
       const { contentId, metadata } = decodeJson<QueueRecord>(value);
       const messages = new Map<string, string>();
       byContent.set(contentId, messages);
-      stored.set(queueNameOf(key), { metadata: JSON.stringify(metadata), messages });
+      stored.set(ownNameOf(key), { metadata: JSON.stringify(metadata), messages });
     }
     for (const { key, value } of places) {
       const { contentId } = contentOf(key);

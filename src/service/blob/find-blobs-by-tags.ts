@@ -10,7 +10,7 @@ import type { Tags } from '../../rules/tags.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { blobKeys, containerKey, containerNameOf, containerRange } from '../records/keys.ts';
+import { blobKeys, containerKey, containerRange, ownNameOf } from '../records/keys.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
@@ -163,7 +163,7 @@ class ContainerNames {
       this.#hasScanned = true;
       for await (const entries of scanSteps(this.#snapshot, containerRange(this.#account, '', ''), STEP_RECORDS)) {
         for (const { key, value } of entries) {
-          const container = containerNameOf(key);
+          const container = ownNameOf(key);
           this.#names.set(decodeJson<ContainerRecord>(value).id, container);
           this.#storage.known.containers.note(this.#account, container, decodeJson<ContainerRecord>(value).id);
         }

@@ -8,7 +8,7 @@ import type { Entry, KeyRange, Snapshot } from '../../engine/engine.ts';
 import { isGone } from '../../rules/retention.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { containerNameOf, containerRange, deletedContainersRange, parseDeletedContainerKey } from '../records/keys.ts';
+import { containerRange, deletedContainersRange, ownNameOf, parseDeletedContainerKey } from '../records/keys.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
 
@@ -59,7 +59,7 @@ async function* liveContainers(snapshot: Snapshot, request: ListContainersReques
   const { account, prefix, from } = request;
   // A place behind the live container is behind its name too.
   for await (const { key, value } of scan(snapshot, containerRange(account, prefix, from), request.limit)) {
-    yield { name: containerNameOf(key), container: decodeJson<ContainerRecord>(value) };
+    yield { name: ownNameOf(key), container: decodeJson<ContainerRecord>(value) };
   }
 }
 

@@ -10,6 +10,7 @@ import type { Entry, Key } from '../../engine/engine.ts';
 import { refuseQueueName } from '../../rules/names.ts';
 import { decodeCount } from '../queue/message-count.ts';
 import { decodeJson } from '../records/codec.ts';
+import { accountOf, ownNameOf } from '../records/keys.ts';
 import { decodeMessage } from '../records/message-record.ts';
 import {
   type ContentAddress,
@@ -17,9 +18,7 @@ import {
   countKey,
   placeKey,
   placeOf,
-  queueAccountOf,
   queueKey,
-  queueNameOf,
   textKey,
   textMessageIdOf,
 } from '../records/queue-keys.ts';
@@ -62,7 +61,7 @@ export class Queues {
 
   queue({ key, value }: Entry): void {
     const { contentId } = decodeJson<QueueRecord>(value);
-    const [account, name] = [queueAccountOf(key), queueNameOf(key)];
+    const [account, name] = [accountOf(key), ownNameOf(key)];
     this.queueCount++;
     if (refuseQueueName(name) !== null || !isSame(queueKey(account, name), key)) {
       this.#findings.push(`${JSON.stringify(name)} is no name for a queue`);

@@ -9,7 +9,8 @@ import { refuseKey } from '../../rules/entity.ts';
 import { refuseTableName } from '../../rules/names.ts';
 import { decodeJson } from '../records/codec.ts';
 import { decodeEntity } from '../records/entity-record.ts';
-import { accountOf, entityKey, entityTableIdOf, parseEntityKey, tableKey, tableNameOf } from '../records/table-keys.ts';
+import { accountOf, ownNameOf } from '../records/keys.ts';
+import { entityKey, entityTableIdOf, parseEntityKey, tableKey } from '../records/table-keys.ts';
 import type { TableRecord } from '../records/table-record.ts';
 import type { Awaited } from './awaited.ts';
 
@@ -31,7 +32,7 @@ export class Tables {
     this.tableCount++;
     if (refuseTableName(name) !== null) this.#findings.push(`${JSON.stringify(name)} is no name for a table`);
     if (!isSame(tableKey(account, name), key)) {
-      this.#findings.push(`table ${name} stands under the name ${tableNameOf(key)}`);
+      this.#findings.push(`table ${name} stands under the name ${ownNameOf(key)}`);
     }
     if (this.#accounts.has(id)) this.#findings.push(`table ${name} shares its id with another`);
     if (awaited.tables.has(id)) this.#findings.push(`table ${name} is there and awaits the sweeper`);

@@ -1,6 +1,7 @@
 /** List Queues: one page, in name order, from one snapshot. */
 import { decodeJson } from '../records/codec.ts';
-import { queueNameOf, queuesRange } from '../records/queue-keys.ts';
+import { ownNameOf } from '../records/keys.ts';
+import { queuesRange } from '../records/queue-keys.ts';
 import type { QueueRecord } from '../records/queue-record.ts';
 import { scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
@@ -31,7 +32,7 @@ export async function listQueues(
     const stepRecords = Math.min(limit + 1, STEP_RECORDS);
     for await (const entries of scanSteps(snapshot, queuesRange(account, prefix, from), stepRecords)) {
       for (const { key, value } of entries) {
-        const name = queueNameOf(key);
+        const name = ownNameOf(key);
         if (queues.length === limit) return { queues, next: name };
         queues.push({ name, queue: decodeJson<QueueRecord>(value) });
       }

@@ -12,12 +12,12 @@ import {
   blobNameStart,
   blobRange,
   containerKey,
-  containerNameOf,
   containerRange,
   extentKey,
   garbageKey,
   idOf,
   layoutKey,
+  ownNameOf,
   parseBlobKey,
   servicePropertiesKey,
   stagedBlockIdOf,
@@ -208,7 +208,7 @@ describe('the keys of everything else', () => {
       names
         .map((name) => containerKey(account, name))
         .toSorted(compareBytes)
-        .map(containerNameOf),
+        .map(ownNameOf),
       names,
     );
     assert.deepEqual(inRange('', ''), names);

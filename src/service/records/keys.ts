@@ -32,7 +32,7 @@
  *
  * Names never hold a NUL (rules/names.ts), so 00 ends them and sorts before any longer name.
  */
-import { prefixEnd } from '../../base/bytes.ts';
+import { asBuffer, prefixEnd } from '../../base/bytes.ts';
 import { ID_BYTES, type Id } from '../../base/ids.ts';
 import { type Key, type KeyRange, VOLATILE_PREFIX } from '../../engine/engine.ts';
 import { formatMoment, type Moment, momentBytes, momentFromBytes, parseMoment } from '../../rules/moment.ts';
@@ -47,10 +47,17 @@ export const servicePropertiesKey = (account: string, service: string): Key => B
 
 export const containerKey = (account: string, container: string): Key => Buffer.from(`C${account}\0${container}`);
 
-export const containerNameOf = (key: Key): string => {
-  const text = Buffer.from(key).toString();
-  return text.slice(text.indexOf('\0') + 1);
-};
+/** Of a key that begins with its table's letter and an account. */
+export function accountOf(key: Key): string {
+  const bytes = asBuffer(key);
+  return bytes.toString('latin1', 1, bytes.indexOf(0));
+}
+
+/** The name under which a container, a queue or a table stands. */
+export function ownNameOf(key: Key): string {
+  const bytes = asBuffer(key);
+  return bytes.toString('utf8', bytes.indexOf(0) + 1);
+}
 
 /** What a listing of containers walks: from the first name at or after `from` to the last with `prefix`. */
 export function containerRange(account: string, prefix: string, from: string): KeyRange {

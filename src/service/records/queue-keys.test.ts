@@ -5,6 +5,7 @@ import { compareBytes } from '../../base/bytes.ts';
 import { ID_BYTES, IdSource } from '../../base/ids.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
 import { NEVER_MS, type Place } from '../../rules/message.ts';
+import { accountOf, ownNameOf } from './keys.ts';
 import {
   contentOf,
   countKey,
@@ -12,9 +13,7 @@ import {
   placeKey,
   placeOf,
   placesRange,
-  queueAccountOf,
   queueKey,
-  queueNameOf,
   queuesRange,
   textKey,
   textMessageIdOf,
@@ -115,8 +114,8 @@ describe('the keys of queues', () => {
   test('tell the name and the account, and sort as names do', () => {
     fc.assert(
       fc.property(accounts, names, names, (account, a, b) => {
-        assert.equal(queueNameOf(queueKey(account, a)), a);
-        assert.equal(queueAccountOf(queueKey(account, a)), account);
+        assert.equal(ownNameOf(queueKey(account, a)), a);
+        assert.equal(accountOf(queueKey(account, a)), account);
         assert.equal(Math.sign(compareBytes(queueKey(account, a), queueKey(account, b))), sign(a, b));
       }),
       seeded,

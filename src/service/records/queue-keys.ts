@@ -24,16 +24,6 @@ export interface ContentAddress {
 
 export const queueKey = (account: string, queue: string): Key => Buffer.from(`q${account}\0${queue}`);
 
-export const queueAccountOf = (key: Key): string => {
-  const text = asBuffer(key).toString();
-  return text.slice(1, text.indexOf('\0'));
-};
-
-export const queueNameOf = (key: Key): string => {
-  const text = asBuffer(key).toString();
-  return text.slice(text.indexOf('\0') + 1);
-};
-
 /** What a listing of queues walks: from the first name at or after `from` to the last with `prefix`. */
 export const queuesRange = (account: string, prefix: string, from: string): KeyRange => ({
   from: queueKey(account, from > prefix ? from : prefix),

@@ -6,6 +6,7 @@ import { IdSource } from '../../base/ids.ts';
 import { KEY_BYTES_MAX, type Key, type KeyRange } from '../../engine/engine.ts';
 import type { EntityKey } from '../../rules/edm.ts';
 import { refuseKey } from '../../rules/entity.ts';
+import { ownNameOf } from './keys.ts';
 import {
   entitiesRange,
   entityKey,
@@ -13,7 +14,6 @@ import {
   parseEntityKey,
   partitionEnd,
   tableKey,
-  tableNameOf,
   tablesRange,
 } from './table-keys.ts';
 
@@ -131,7 +131,7 @@ describe('the keys of entities', () => {
 describe('the keys of tables', () => {
   test('are the same in any case of the name, and say it in lower case', () => {
     assert.deepEqual(tableKey('account1', 'People'), tableKey('account1', 'pEOPLE'));
-    assert.equal(tableNameOf(tableKey('account1', 'People')), 'people');
+    assert.equal(ownNameOf(tableKey('account1', 'People')), 'people');
   });
 
   test('stand in the range of their account, from a name on', () => {

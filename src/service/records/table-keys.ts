@@ -26,12 +26,6 @@ export const tablesRange = (account: string, from: string): KeyRange => ({
   to: prefixEnd(Buffer.from(`t${account}\0`)) as Key,
 });
 
-/** What the key says of itself: in lower case. */
-export const tableNameOf = (key: Key): string => {
-  const text = Buffer.from(key).toString();
-  return text.slice(text.indexOf('\0') + 1);
-};
-
 export function entityKey({ account, tableId }: TableAddress, { partitionKey, rowKey }: EntityKey): Key {
   const at = 1 + account.length + 1 + ID_BYTES;
   const partitionBytes = keyBytes(partitionKey);
@@ -56,12 +50,6 @@ export function partitionEnd(address: TableAddress, partitionKey: string): Key {
   end[end.length - 1] = 1;
   return end;
 }
-
-/** Of a table or an entity. */
-export const accountOf = (key: Key): string => {
-  const bytes = asBuffer(key);
-  return bytes.toString('latin1', 1, bytes.indexOf(0));
-};
 
 export const entityTableIdOf = (key: Key): Id => {
   const bytes = asBuffer(key);
