@@ -52,8 +52,9 @@ export class Dispenser {
     }
     let isNextDue = true;
     const next = (): void => {
-      if (isNextDue) this.#serve(name);
+      if (!isNextDue) return;
       isNextDue = false;
+      this.#serve(name);
     };
     void this.#round(name, { askers: takeRound(line), onClaimed: next }).finally(next);
   }

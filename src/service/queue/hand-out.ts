@@ -7,12 +7,11 @@ import { successor } from '../../base/bytes.ts';
 import type { Claim, Key } from '../../engine/engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { dequeued, isExpired, type Message, visibleFrom, visibleUntil } from '../../rules/message.ts';
-import { decodeMessage, encodeMessage, expiresMsOf, messageIdOf } from '../records/message-record.ts';
+import { decodeMessage, decodeText, encodeMessage, expiresMsOf, messageIdOf } from '../records/message-record.ts';
 import { type ContentAddress, placeKey, textKey, visibleRange } from '../records/queue-keys.ts';
 import type { Storage } from '../storage.ts';
 import { dropExpired, dropExpiredHead } from './drop-expired.ts';
 import { instantOf, type LoadedContent, loadContent, type QueueName } from './load.ts';
-import { textOf } from './peek-messages.ts';
 import type { PlacedMessage } from './put-message.ts';
 import { getQueue } from './use-queue.ts';
 
@@ -143,6 +142,6 @@ function messagesIn(records: LoadedContent['records']): WaitingMessage[] {
   const texts = records.slice(records.length / 2);
   return texts.flatMap((text, index) => {
     const { key, value } = records[index] as LoadedContent['records'][number];
-    return value === null ? [] : [{ key, message: decodeMessage(value), text: textOf(text.value) }];
+    return value === null ? [] : [{ key, message: decodeMessage(value), text: decodeText(text.value) }];
   });
 }

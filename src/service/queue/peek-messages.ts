@@ -1,6 +1,6 @@
 import type { Key, Snapshot } from '../../engine/engine.ts';
 import { isExpired, type Message, visibleUntil } from '../../rules/message.ts';
-import { decodeMessage, expiresMsOf } from '../records/message-record.ts';
+import { decodeMessage, decodeText, expiresMsOf } from '../records/message-record.ts';
 import { type ContentAddress, textKey, visibleRange } from '../records/queue-keys.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
@@ -24,7 +24,7 @@ export async function peekMessages(storage: Storage, name: QueueName, count: num
     const content = { account: name.account, contentId };
     const messages = await visibleMessages(storage, snapshot, { content, count });
     const texts = await snapshot.get(messages.map(({ messageId }) => textKey(content, messageId)));
-    return messages.map((message, index) => ({ message, text: textOf(texts[index]?.value) }));
+    return messages.map((message, index) => ({ message, text: decodeText(texts[index]?.value) }));
   } finally {
     snapshot.close();
   }
@@ -49,10 +49,4 @@ async function visibleMessages(
     limit = EXPIRED_STEP_RECORDS;
   }
   return messages;
-}
-
-/** A message never stands in its queue without its text. */
-export function textOf(value: Uint8Array | null | undefined): string {
-  if (value === null || value === undefined) throw new TypeError('a message without a text');
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
 }

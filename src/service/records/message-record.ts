@@ -52,3 +52,9 @@ export function guidAt(bytes: Uint8Array, at: number): string {
   const hex = asBuffer(bytes).toString('hex', at, at + MESSAGE_ID_BYTES);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** A message never stands at a place without its text. */
+export function decodeText(value: Uint8Array | null | undefined): string {
+  if (value === null || value === undefined) throw new UnreadableRecord('a message without a text');
+  return asBuffer(value).toString();
+}
