@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
-import type { ContentStore } from '../../src/content/content.ts';
 import { type Engine, EngineUnavailable } from '../../src/engine/engine.ts';
 import type { BlobType } from '../../src/rules/precedence.ts';
 import { getBlob } from '../../src/service/blob/get-blob.ts';
@@ -18,22 +17,12 @@ import { Gate, gather, TestStore } from '../harness/store.ts';
 import { BlobActions } from './blob-actions.ts';
 import { compareBlobs, readable } from './blob-comparison.ts';
 import { CONTAINERS, type Target, World } from './blob-world.ts';
+import { type Parts, type Place, runSteps } from './place.ts';
 
 const READERS_MAX = 5;
 const CALLS_BEFORE_CUT_MAX = 40;
 /** Longer than anything is kept. */
 const AGE_SECONDS = 30 * 86_400;
-
-interface Parts {
-  readonly engine: Engine;
-  readonly content: ContentStore;
-}
-
-/** How the simulation gets at its store, the first time and after each restart. */
-export interface Place {
-  open(): Promise<Parts>;
-  close(parts: Parts): Promise<void>;
-}
 
 interface Reader {
   readonly stream: AsyncIterator<Uint8Array>;
@@ -49,13 +38,7 @@ export interface SimulationOptions {
 
 export async function simulateBlobs({ seed, steps, place }: SimulationOptions): Promise<void> {
   const simulation = await BlobSimulation.open(new Random(seed), place);
-  for (let step = 0; step < steps; step++) {
-    await simulation.step().catch((error: unknown) => {
-      throw new Error(`seed ${seed}, step ${step}: ${simulation.doing}`, { cause: error });
-    });
-  }
-  simulation.doing = 'the end';
-  await simulation.end();
+  await runSteps(simulation, { seed, steps });
 }
 
 /** With the type of blob that it is for, if it is for one. */

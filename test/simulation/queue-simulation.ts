@@ -8,8 +8,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
-import type { ContentStore } from '../../src/content/content.ts';
-import { type Engine, EngineUnavailable } from '../../src/engine/engine.ts';
+import { EngineUnavailable } from '../../src/engine/engine.ts';
 import { checkStore } from '../../src/service/check.ts';
 import { dropAllExpired } from '../../src/service/queue/drop-expired.ts';
 import { Dispenser } from '../../src/service/queue/get-messages.ts';
@@ -19,6 +18,7 @@ import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
 import { Hooks, hookEngine } from '../harness/hooked-store.ts';
 import { Random } from '../harness/random.ts';
 import { TestStore } from '../harness/store.ts';
+import { type Parts, type Place, runSteps } from './place.ts';
 import type { Action } from './queue-action.ts';
 import {
   clearAction,
@@ -41,17 +41,6 @@ const HOLDS_MAX = 200;
 /** Nobody starts a server in the moment in which it stopped. */
 const RESTART_SECONDS = 5;
 
-interface Parts {
-  readonly engine: Engine;
-  readonly content: ContentStore;
-}
-
-/** How the simulation gets at its store, the first time and after each restart. */
-export interface Place {
-  open(): Promise<Parts>;
-  close(parts: Parts): Promise<void>;
-}
-
 export interface SimulationOptions {
   readonly seed: number;
   readonly steps: number;
@@ -62,13 +51,7 @@ export interface SimulationOptions {
 
 export async function simulateQueues({ seed, steps, place, nodeCount }: SimulationOptions): Promise<void> {
   const simulation = await QueueSimulation.open(new Random(seed), place, nodeCount);
-  for (let step = 0; step < steps; step++) {
-    await simulation.step().catch((error: unknown) => {
-      throw new Error(`LARIMAR_SEED=${seed}, step ${step}: ${simulation.doing}`, { cause: error });
-    });
-  }
-  simulation.doing = 'the end';
-  await simulation.end();
+  await runSteps(simulation, { seed, steps });
 }
 
 type Doing = readonly [what: string, act: () => Promise<void>];

@@ -7,13 +7,13 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
-import type { ContentStore } from '../../src/content/content.ts';
-import { type Engine, EngineUnavailable } from '../../src/engine/engine.ts';
+import { EngineUnavailable } from '../../src/engine/engine.ts';
 import { checkStore } from '../../src/service/check.ts';
 import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
 import { Hooks, hookEngine } from '../harness/hooked-store.ts';
 import { Random } from '../harness/random.ts';
 import { TestStore } from '../harness/store.ts';
+import { type Parts, type Place, runSteps } from './place.ts';
 import type { Action } from './table-action.ts';
 import {
   batchAction,
@@ -37,17 +37,6 @@ const PASSES_MAX = 20;
 /** Nobody starts a server in the moment in which it stopped. */
 const RESTART_MS = 5_000;
 
-interface Parts {
-  readonly engine: Engine;
-  readonly content: ContentStore;
-}
-
-/** How the simulation gets at its store, the first time and after each restart. */
-export interface Place {
-  open(): Promise<Parts>;
-  close(parts: Parts): Promise<void>;
-}
-
 export interface SimulationOptions {
   readonly seed: number;
   readonly steps: number;
@@ -58,13 +47,7 @@ export interface SimulationOptions {
 
 export async function simulateTables({ seed, steps, place, nodeCount }: SimulationOptions): Promise<void> {
   const simulation = await TableSimulation.open(new Random(seed), place, nodeCount);
-  for (let step = 0; step < steps; step++) {
-    await simulation.step().catch((error: unknown) => {
-      throw new Error(`LARIMAR_SEED=${seed}, step ${step}: ${simulation.doing}`, { cause: error });
-    });
-  }
-  simulation.doing = 'the end';
-  await simulation.end();
+  await runSteps(simulation, { seed, steps });
 }
 
 type Doing = readonly [what: string, act: () => Promise<void>];

@@ -7,24 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Random } from '../../../test/harness/random.ts';
-import { type Place, simulateBlobs } from '../../../test/simulation/blob-simulation.ts';
+import { simulateBlobs } from '../../../test/simulation/blob-simulation.ts';
+import { inMemory, type Place } from '../../../test/simulation/place.ts';
 import { openFilesContent } from '../../content/files/files-content.ts';
-import { openMemoryContent } from '../../content/memory/memory-content.ts';
 import { openLmdbEngine } from '../../engine/lmdb/lmdb-engine.ts';
-import { MemoryEngine } from '../../engine/memory/memory-engine.ts';
 
 const KIB = 1024;
-
-function inMemory(): Place {
-  let engine = new MemoryEngine();
-  const content = openMemoryContent();
-  return {
-    open: async () => ({ engine, content }),
-    async close() {
-      engine = engine.restart();
-    },
-  };
-}
 
 async function onDisk(t: TestContext): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'larimar-simulation-'));
