@@ -147,6 +147,45 @@ export const queueNeeds = {
   clearMessages: byAccountSas('o', 'd'),
 } as const satisfies Readonly<Record<string, Need>>;
 
+/** A token for a share opens what is in it, one for a file that file; the share as such takes an account SAS. */
+export const fileNeeds = {
+  getServiceProperties: serviceSetting('r'),
+  setServiceProperties: serviceSetting('w'),
+  getUserDelegationKey: { ...byAccountSas('s', ''), privilege: 'delegation' },
+  listShares: byAccountSas('s', 'l'),
+
+  createShare: byAccountSas('c', 'cw'),
+  snapshotShare: byAccountSas('c', 'cw'),
+  getShareProperties: byAccountSas('c', 'r'),
+  getShareMetadata: byAccountSas('c', 'r'),
+  getShareStats: byAccountSas('c', 'r'),
+  setShareProperties: byAccountSas('c', 'w'),
+  setShareMetadata: byAccountSas('c', 'w'),
+  leaseShare: byAccountSas('c', 'w'),
+  deleteShare: byAccountSas('c', 'd'),
+  restoreShare: byAccountSas('c', 'w'),
+  getShareAcl: ownerOnly,
+  setShareAcl: ownerOnly,
+  createPermission: byEitherSas('c', 'w'),
+  getPermission: byEitherSas('c', 'r'),
+
+  listDirectoriesAndFiles: byEitherSas('c', 'l'),
+  createDirectory: byEitherSas('o', 'cw'),
+  getDirectory: byEitherSas('o', 'r'),
+  setDirectory: byEitherSas('o', 'w'),
+  deleteDirectory: byEitherSas('o', 'd'),
+
+  createFile: byEitherSas('o', 'cw'),
+  getFile: byEitherSas('o', 'r'),
+  setFile: byEitherSas('o', 'w'),
+  copyFile: byEitherSas('o', 'cw'),
+  deleteFile: byEitherSas('o', 'd'),
+  leaseFile: byEitherSas('o', 'w'),
+  rename: byEitherSas('o', 'w'),
+  listHandles: byEitherSas('o', 'r'),
+  forceCloseHandles: byEitherSas('o', 'w'),
+} as const satisfies Readonly<Record<string, Need>>;
+
 const lettersToBreakLease = (version: string): string => (version >= SINCE_BREAK_BY_DELETE_PERMISSION ? 'wd' : 'w');
 
 export const breakBlobLease = (version: string): Need => byEitherSas('o', lettersToBreakLease(version));

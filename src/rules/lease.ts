@@ -218,6 +218,14 @@ export function refuseContainerUse(lease: Lease, presented: LeaseId | null): Err
   return presented === null ? null : refuseContainerDelete(lease, presented);
 }
 
+export function refuseFileWrite(lease: Lease, presented: LeaseId | null): ErrorCode | null {
+  return refuseWithoutLease(lease, presented, FILE_CODES);
+}
+
+export function refuseFileRead(lease: Lease, presented: LeaseId | null): ErrorCode | null {
+  return presented === null ? null : refuseFileWrite(lease, presented);
+}
+
 /** A lease id on a write that would create the blob. */
 export function refuseAbsentBlobWrite(presented: LeaseId | null): ErrorCode | null {
   return presented === null ? null : 'LeaseNotPresentWithBlobOperation';
@@ -233,6 +241,11 @@ const BLOB_CODES: OperationCodes = {
 const CONTAINER_CODES: OperationCodes = {
   mismatch: 'LeaseIdMismatchWithContainerOperation',
   notPresent: 'LeaseNotPresentWithContainerOperation',
+};
+
+const FILE_CODES: OperationCodes = {
+  mismatch: 'LeaseIdMismatchWithFileOperation',
+  notPresent: 'LeaseNotPresentWithFileOperation',
 };
 
 function refuseWithoutLease(lease: Lease, presented: LeaseId | null, codes: OperationCodes): ErrorCode | null {

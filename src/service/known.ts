@@ -10,7 +10,7 @@ import type { ServiceProperties } from './service-properties.ts';
 const ID_COUNT_MAX = 10_000;
 const PROPERTIES_AGE_MAX_MS = 5_000;
 
-/** The ids of what has a name in an account: containers, tables, or what queues hold. */
+/** The ids of what has a name in an account: containers, tables, shares, or what queues hold; or of directories in a share. */
 class KnownIds {
   readonly #ids = new Map<string, Id>();
   readonly #names = new Map<string, string>();
@@ -38,6 +38,9 @@ export class Known {
   /** By their names in lower case. */
   readonly tables = new KnownIds();
   readonly queues = new KnownIds();
+  readonly shares = new KnownIds();
+  /** By the id of their share, and their place in its tree. */
+  readonly directories = new KnownIds();
   readonly #properties = new Map<string, { properties: ServiceProperties; sinceMs: number }>();
   readonly #monotonicMs: () => number;
   #changeCount = 0;

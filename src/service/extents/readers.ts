@@ -98,6 +98,20 @@ export class Readers {
     return new PinnedBytes([this.#pin(piece.extent.id)], this.#readPiece(piece, row, key));
   }
 
+  /** A small part of an extent, gathered; null: nothing names the extent any more. */
+  async readExtent(piece: LayoutPiece): Promise<Uint8Array | null> {
+    const bytes = await this.inSnapshot(async (snapshot) => {
+      const [entry] = await snapshot.get([extentKey(piece.extent)]);
+      if (!entry) return null;
+      if (piece.extent.inline) return openInline(piece, entry.value, null);
+      return new PinnedBytes([this.#pin(piece.extent.id)], this.#readPiece(piece, entry.value, null));
+    });
+    if (bytes === null || bytes instanceof Uint8Array) return bytes;
+    const pieces: Uint8Array[] = [];
+    for await (const some of bytes) pieces.push(some);
+    return Buffer.concat(pieces);
+  }
+
   isPinned(id: Id): boolean {
     return this.#pins.has(id);
   }

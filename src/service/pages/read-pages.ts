@@ -158,7 +158,7 @@ async function* streamPlan(plan: PagePlan, readPiece: ReadPiece): AsyncGenerator
 /** Nobody writes into what is read, so one stretch of zeros serves all. */
 const ZEROS = new Uint8Array(64 * 1024);
 
-function* zeros(lengthBytes: number): Generator<Uint8Array> {
+export function* zeros(lengthBytes: number): Generator<Uint8Array> {
   for (let left = lengthBytes; left > 0; left -= ZEROS.length) {
     yield left < ZEROS.length ? ZEROS.subarray(0, left) : ZEROS;
   }

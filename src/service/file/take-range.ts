@@ -1,0 +1,78 @@
+/** Takes the bytes of a range in: hashes them on the way, and stages its whole pages. */
+import { hash as hashOnce } from 'node:crypto';
+import { BodyHash } from '../../base/body-hash.ts';
+import { SourceLengthMismatch } from '../../content/content.ts';
+import { type Body, refuseHashMismatch } from '../blob/take-body.ts';
+import type { Storage } from '../storage.ts';
+import { splitPages, type TakenBytes } from './file-bytes.ts';
+
+export interface TakenRange {
+  readonly bytes: TakenBytes;
+  readonly md5: Buffer;
+}
+
+export async function takeRange(storage: Storage, offsetBytes: number, body: Body): Promise<TakenRange> {
+  return storage.extents.isSmall(body.lengthBytes)
+    ? takeSmall(storage, offsetBytes, body)
+    : takeLarge(storage, offsetBytes, body);
+}
+
+async function takeSmall(storage: Storage, offsetBytes: number, body: Body): Promise<TakenRange> {
+  const whole = await body.whole();
+  if (whole.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+  const md5 = hashOnce('md5', whole, 'buffer');
+  refuseHashMismatch(body, { md5, crc64: null });
+  const { headBytes, middleBytes } = splitPages({ offsetBytes, lengthBytes: whole.length });
+  const tailAt = headBytes + middleBytes;
+  const bytes: TakenBytes = {
+    offsetBytes,
+    lengthBytes: whole.length,
+    head: whole.subarray(0, headBytes),
+    middle: middleBytes === 0 ? null : storage.extents.stageSmall(whole.subarray(headBytes, tailAt)),
+    tail: whole.subarray(tailAt),
+  };
+  return { bytes, md5 };
+}
+
+async function takeLarge(storage: Storage, offsetBytes: number, body: Body): Promise<TakenRange> {
+  const { headBytes, middleBytes, tailBytes } = splitPages({ offsetBytes, lengthBytes: body.lengthBytes });
+  const head = new Uint8Array(headBytes);
+  const tail = new Uint8Array(tailBytes);
+  const hash = new BodyHash({ md5: true, crc64: false, lengthBytes: body.lengthBytes });
+  async function* middleOf(): AsyncGenerator<Uint8Array> {
+    let at = 0;
+    for await (const piece of body.stream()) {
+      await hash.update(piece);
+      const start = at;
+      at += piece.length;
+      copyPart(piece, { from: start, into: head, ofStart: 0 });
+      copyPart(piece, { from: start, into: tail, ofStart: headBytes + middleBytes });
+      const middle = piece.subarray(Math.max(0, headBytes - start), Math.max(0, headBytes + middleBytes - start));
+      if (middle.length > 0) yield middle;
+    }
+    if (at !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+  }
+  try {
+    const middle = await storage.extents.stageLarge(middleOf(), middleBytes);
+    try {
+      const md5 = (await hash.digest()).md5 as Buffer;
+      refuseHashMismatch(body, { md5, crc64: null });
+      return { bytes: { offsetBytes, lengthBytes: body.lengthBytes, head, middle, tail }, md5 };
+    } catch (error) {
+      await storage.extents.discard(middle);
+      throw error;
+    }
+  } finally {
+    hash.dispose();
+  }
+}
+
+/** Copies what of the piece, which begins at `from`, lies in the part that begins at `ofStart`. */
+function copyPart(
+  piece: Uint8Array,
+  { from, into, ofStart }: { from: number; into: Uint8Array; ofStart: number },
+): void {
+  const start = Math.max(from, ofStart);
+  const end = Math.min(from + piece.length, ofStart + into.length);
+  if (start < end) into.set(piece.subarray(start - from, end - from), start - ofStart);
+}
