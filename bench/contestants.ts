@@ -38,8 +38,8 @@ export function isOnDatabase(name: ContestantName): boolean {
 
 const azuriteVersion = '3.35.0';
 const azuriteFolder = join(projectFolder, '.cache', 'azurite');
-/** Beside the Blob service. Azurite has a process for each, started when a row asks for it. */
-type FurtherService = 'queue' | 'table';
+/** Beside the Blob service. Azurite has a process for each but files, started when a row asks for it. */
+type FurtherService = 'queue' | 'table' | 'file';
 const azuriteProgramOf = (service: 'blob' | FurtherService): string =>
   join(azuriteFolder, 'node_modules', 'azurite', 'dist', 'src', service, 'main.js');
 const builtLarimarProgram = fileURLToPath(new URL('../src/cli/larimar.js', import.meta.url));
@@ -58,7 +58,7 @@ const sas = generateAccountSASQueryParameters(
   {
     version: serviceVersion,
     expiresOn: new Date(Date.now() + 24 * 3_600_000),
-    services: AccountSASServices.parse('bqt').toString(),
+    services: AccountSASServices.parse('bqtf').toString(),
     resourceTypes: AccountSASResourceTypes.parse('sco').toString(),
     permissions: AccountSASPermissions.parse('rwdlacuptf'),
   },
@@ -79,7 +79,7 @@ export class Contestant {
   readonly name: ContestantName;
   readonly #options: ContestantOptions;
   #servers: readonly Server[] = [];
-  #furtherPorts: Readonly<Record<FurtherService, readonly number[]>> = { queue: [], table: [] };
+  #furtherPorts: Readonly<Record<FurtherService, readonly number[]>> = { queue: [], table: [], file: [] };
   readonly #furtherServers = new Map<FurtherService, Server>();
 
   constructor(options: ContestantOptions) {
@@ -99,6 +99,10 @@ export class Contestant {
 
   get tablePorts(): readonly number[] {
     return this.#furtherPorts.table;
+  }
+
+  get filePorts(): readonly number[] {
+    return this.#furtherPorts.file;
   }
 
   get pids(): readonly number[] {
@@ -128,17 +132,22 @@ export class Contestant {
   /** Starts the servers and waits for the first answer of each; resolves to the milliseconds in between. */
   async start(): Promise<number> {
     const nodeCount = nodeCounts[this.name];
-    const free = await freePorts(3 * nodeCount);
+    const free = await freePorts(4 * nodeCount);
     const ports = free.slice(0, nodeCount);
+    const file = free.slice(3 * nodeCount);
     this.#furtherPorts =
       this.name === 'bare'
-        ? { queue: ports, table: ports }
-        : { queue: free.slice(nodeCount, 2 * nodeCount), table: free.slice(2 * nodeCount) };
+        ? { queue: ports, table: ports, file }
+        : { queue: free.slice(nodeCount, 2 * nodeCount), table: free.slice(2 * nodeCount, 3 * nodeCount), file };
     const startedAtMs = performance.now();
     this.#servers = ports.map((port, index) => {
       const queue = this.queuePorts[index] as number;
       const table = this.tablePorts[index] as number;
-      return this.#run(`${this.name}.${index}`, port, this.#command({ blob: port, queue, table }));
+      return this.#run(
+        `${this.name}.${index}`,
+        port,
+        this.#command({ blob: port, queue, table, file: file[index] as number }),
+      );
     });
     await Promise.all(
       this.#servers.map((server) => server.firstAnswer(`${this.path('000000')}?${this.query()}`)),
@@ -172,6 +181,16 @@ export class Contestant {
   /** So that rows about tables find a service to ask. */
   async startTables(): Promise<void> {
     await this.#startFurther('table', `/${account}/Tables?${this.query()}`);
+  }
+
+  /** So that rows about files find a service to ask: beside the bare server one that has a folder. */
+  async startFiles(): Promise<void> {
+    if (this.name !== 'bare' || this.#furtherServers.has('file')) return;
+    const port = this.filePorts[0] as number;
+    const program = fileURLToPath(new URL('./bare-files.js', import.meta.url));
+    const server = this.#run('bare-files', port, [program, String(port), join(this.#options.dataFolder, 'files')]);
+    this.#furtherServers.set('file', server);
+    await server.firstAnswer('/?comp=list&maxresults=1');
   }
 
   async #startFurther(service: FurtherService, path: string): Promise<void> {

@@ -27,6 +27,7 @@ export const wholeScale: Scale = {
   longQueueCount: 100_000,
   deepQueueCount: 1_000_000,
   azuriteQueueFillSeconds: 20,
+  listedFileCount: 100_000,
   transferBytes: 1024 * mebibyte,
   singlePutBytes: 256 * mebibyte,
 };
@@ -43,6 +44,7 @@ const quickScale: Scale = {
   longQueueCount: 10_000,
   deepQueueCount: 50_000,
   azuriteQueueFillSeconds: 20,
+  listedFileCount: 10_000,
   transferBytes: 128 * mebibyte,
   singlePutBytes: 64 * mebibyte,
 };

@@ -23,6 +23,7 @@ import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
 import { onLoopback } from './http/copy-source.ts';
 import { openLog } from './http/log.ts';
+import { fileDoor } from './http/file/file-door.ts';
 import { queueDoor } from './http/queue/queue-door.ts';
 import { type HttpServer, openHttpServer } from './http/server.ts';
 import { tableDoor } from './http/table/table-door.ts';
@@ -46,6 +47,7 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
   readonly blobPort?: number;
   readonly queuePort?: number;
   readonly tablePort?: number;
+  readonly filePort?: number;
   /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
   readonly adminPort?: number | null;
   /** Of static websites: 0 is any that is free; null, the default here, opens none. */
@@ -119,6 +121,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ownPorts.add(endings.keep(queue).port);
     const table = await openHttpServer({ ...common, door: tableDoor(storage), port: options.tablePort ?? 0 });
     ownPorts.add(endings.keep(table).port);
+    const file = await openHttpServer({ ...common, door: fileDoor(storage), port: options.filePort ?? 0 });
+    ownPorts.add(endings.keep(file).port);
     const { webPort = null } = options;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
     if (web !== null) ownPorts.add(endings.keep(web).port);
@@ -127,6 +131,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       blob: reachable(blob.origin),
       queue: reachable(queue.origin),
       table: reachable(table.origin),
+      file: reachable(file.origin),
       admin: admin === null ? null : reachable(admin.origin),
       web: web === null ? null : reachable(web.origin),
     };
@@ -153,6 +158,7 @@ function describeServer(
     blob: `${origins.blob}/${account}`,
     queue: `${origins.queue}/${account}`,
     table: `${origins.table}/${account}`,
+    file: `${origins.file}/${account}`,
   });
   const connectionStringFor = (account: string, key: string): string =>
     renderConnectionString({ name: account, key, endpoints: endpointsOf(account) });

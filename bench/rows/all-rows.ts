@@ -2,6 +2,7 @@
 
 import { blobTypeRows } from './blob-types.ts';
 import { conditionRows } from './conditions.ts';
+import { fileRows } from './files.ts';
 import { footprintRows } from './footprint.ts';
 import { listRows } from './list.ts';
 import { queueRows } from './queues.ts';
@@ -21,6 +22,7 @@ export function allRows(scale: Scale): Row[] {
     ...transferRows(scale),
     ...tableRows(scale),
     ...queueRows(scale),
+    ...fileRows(scale),
     ...footprint.filled,
     ...listRows(scale),
     ...tagRows(scale),

@@ -70,14 +70,14 @@ function getPage(contestant: Contestant, options: { agent: Agent; pageBytes: num
   });
 }
 
-function countOf(body: Buffer, word: string): number {
+export function countOf(body: Buffer, word: string): number {
   let count = 0;
   for (let at = body.indexOf(word); at !== -1; at = body.indexOf(word, at + word.length)) count += 1;
   return count;
 }
 
 /** Empty after the last page: the next request then starts from the beginning. */
-function nextMarkerOf(body: Buffer): string {
+export function nextMarkerOf(body: Buffer): string {
   const tail = body.toString('utf8', Math.max(0, body.length - 4096));
   return /<NextMarker>([^<]*)<\/NextMarker>/.exec(tail)?.[1]?.replaceAll('&amp;', '&') ?? '';
 }

@@ -21,6 +21,8 @@ export interface Scale {
   deepQueueCount: number;
   /** Azurite is given as many messages as it takes in so long. */
   azuriteQueueFillSeconds: number;
+  /** In the directory that is listed. */
+  listedFileCount: number;
   transferBytes: number;
   singlePutBytes: number;
 }

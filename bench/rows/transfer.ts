@@ -14,7 +14,7 @@ export function transferRows(scale: Scale): Row[] {
 
   const download = (contestant: Contestant): Promise<void> => {
     const path = `${contestant.path('transfer')}?${contestant.query('', { answerBytes: blockBytes })}`;
-    return inTurn(contestant, blockCount, async (lane, index) => {
+    return inTurn(contestant.ports, blockCount, async (lane, index) => {
       const firstByte = index * blockBytes;
       const range = `x-ms-range: bytes=${firstByte}-${firstByte + blockBytes - 1}`;
       const answer = await lane.send({ method: 'GET', path, headers: [range] });
@@ -54,7 +54,7 @@ export function transferRows(scale: Scale): Row[] {
         const body = Buffer.alloc(scale.singlePutBytes, 'larimar ');
         const path = `${contestant.path('single')}?${contestant.query()}`;
         const put = (): Promise<void> =>
-          inTurn(contestant, 1, (lane) =>
+          inTurn(contestant.ports, 1, (lane) =>
             lane.send({ method: 'PUT', path, headers: ['x-ms-blob-type: BlockBlob'], body }),
           );
         return outcome(await megabytesPerSecond(scale.singlePutBytes, put));
@@ -71,7 +71,7 @@ export async function upload(
   const blockCount = sizeBytes / blockBytes;
   const block = Buffer.alloc(blockBytes, 'larimar ');
   const path = contestant.path(blob);
-  await inTurn(contestant, blockCount, (lane, index) =>
+  await inTurn(contestant.ports, blockCount, (lane, index) =>
     lane.send({
       method: 'PUT',
       path: `${path}?${contestant.query(`comp=block&blockid=${encodeURIComponent(blockId(index))}`)}`,
@@ -80,7 +80,7 @@ export async function upload(
   );
   const ids = Array.from({ length: blockCount }, (_, index) => `<Latest>${blockId(index)}</Latest>`).join('');
   const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${ids}</BlockList>`);
-  await inTurn(contestant, 1, (lane) =>
+  await inTurn(contestant.ports, 1, (lane) =>
     lane.send({
       method: 'PUT',
       path: `${path}?${contestant.query('comp=blocklist')}`,
@@ -91,14 +91,14 @@ export async function upload(
 }
 
 /** Sends requests 0 to `count` - 1, each on the next connection that is free. */
-async function inTurn(
-  contestant: Contestant,
+export async function inTurn(
+  ports: readonly number[],
   count: number,
   send: (lane: Lane, index: number) => Promise<Answer>,
 ): Promise<void> {
   let next = 0;
   const connections = Math.min(inFlight, count);
-  await inLanes({ ports: contestant.ports, connections, bufferBytes }, async (lane) => {
+  await inLanes({ ports, connections, bufferBytes }, async (lane) => {
     while (next < count) {
       const index = next;
       next += 1;
@@ -107,7 +107,7 @@ async function inTurn(
   });
 }
 
-async function megabytesPerSecond(bytes: number, work: () => Promise<void>): Promise<number> {
+export async function megabytesPerSecond(bytes: number, work: () => Promise<void>): Promise<number> {
   const startedAtMs = performance.now();
   await work();
   return bytes / 1e6 / ((performance.now() - startedAtMs) / 1000);

@@ -30,6 +30,7 @@ async function start(config: Config): Promise<RunningServer> {
       blobPort: config.blobPort,
       queuePort: config.queuePort,
       tablePort: config.tablePort,
+      filePort: config.filePort,
       adminPort: config.adminPort,
       webPort: config.webPort,
       accounts: config.accounts,
@@ -72,19 +73,20 @@ function translate(error: unknown, config: Config): unknown {
 /** Which option asked for a port, and what else it takes. */
 function doorAt(
   port: number | undefined,
-  { blobPort, queuePort, tablePort, adminPort, webPort }: Config,
+  { blobPort, queuePort, tablePort, filePort, adminPort, webPort }: Config,
 ): [string, number, string] {
   const orNone = '0 picks a free one, off opens none';
   if (port !== undefined && port === adminPort) return ['--admin-port', adminPort, orNone];
   if (port !== undefined && port === webPort) return ['--web-port', webPort, orNone];
   if (port !== undefined && port === queuePort) return ['--queue-port', queuePort, '0 picks a free one'];
   if (port !== undefined && port === tablePort) return ['--table-port', tablePort, '0 picks a free one'];
+  if (port !== undefined && port === filePort) return ['--file-port', filePort, '0 picks a free one'];
   return ['--blob-port', blobPort, '0 picks a free one'];
 }
 
 /** All doors are open. Of the lines of JSON the Blob service's is the last. */
 function announce(config: Config, server: RunningServer, version: string): void {
-  const { blob, queue, table, admin, web } = server.origins;
+  const { blob, queue, table, file, admin, web } = server.origins;
   const others = [
     ...(admin === null ? [] : [{ service: 'admin', url: admin }]),
     ...(web === null ? [] : [{ service: 'web', url: web }]),
@@ -93,6 +95,7 @@ function announce(config: Config, server: RunningServer, version: string): void 
     ['Blob', blob],
     ['Queue', queue],
     ['Table', table],
+    ['File', file],
     ...others.map(({ service, url }) => [service, url]),
     ...describeStore(config.store),
     ['accounts', server.accounts.join(', ')],
@@ -102,6 +105,7 @@ function announce(config: Config, server: RunningServer, version: string): void 
       ...others,
       { service: 'queue', url: queue },
       { service: 'table', url: table },
+      { service: 'file', url: file },
       { service: 'blob', url: blob },
     ].map((door) => ({ event: 'listening', ...door })),
     text: [

@@ -22,6 +22,7 @@ test('without any option a server listens on this machine alone and stores in a 
     blobPort: 10_000,
     queuePort: 10_001,
     tablePort: 10_002,
+    filePort: 10_003,
     adminPort: 10_004,
     webPort: 10_005,
     store: { kind: 'folder', path: './larimar-data' },
@@ -38,7 +39,7 @@ test('without any option a server listens on this machine alone and stores in a 
 
 test('what is set is what counts', async () => {
   const config = await configOf(
-    '--host 0.0.0.0 --blob-port 0 --queue-port 0 --table-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
+    '--host 0.0.0.0 --blob-port 0 --queue-port 0 --table-port 0 --file-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
       '--data x --drain-seconds 30 --versioning team --container-retention-days 7 --rehydration-seconds 0 ' +
       '--outside-copies off',
   );
@@ -47,6 +48,7 @@ test('what is set is what counts', async () => {
     blobPort: 0,
     queuePort: 0,
     tablePort: 0,
+    filePort: 0,
     adminPort: 0,
     webPort: 0,
     store: { kind: 'folder', path: 'x' },

@@ -14,6 +14,7 @@ export interface Config {
   readonly blobPort: number;
   readonly queuePort: number;
   readonly tablePort: number;
+  readonly filePort: number;
   /** Of health and readiness; null: none. */
   readonly adminPort: number | null;
   /** Of static websites; null: none. */
@@ -40,6 +41,7 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
   'blobPort',
   'queuePort',
   'tablePort',
+  'filePort',
   'adminPort',
   'webPort',
   'data',
@@ -66,12 +68,14 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
   const blobPort = parsePort('--blob-port', texts.blobPort?.[0] ?? OPTIONS.blobPort.fallback);
   const queuePort = parsePort('--queue-port', texts.queuePort?.[0] ?? OPTIONS.queuePort.fallback);
   const tablePort = parsePort('--table-port', texts.tablePort?.[0] ?? OPTIONS.tablePort.fallback);
+  const filePort = parsePort('--file-port', texts.filePort?.[0] ?? OPTIONS.filePort.fallback);
   const adminPort = parsePortOrOff('--admin-port', texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
   const webPort = parsePortOrOff('--web-port', texts.webPort?.[0] ?? OPTIONS.webPort.fallback);
   refuseSharedPort({
     '--blob-port': blobPort,
     '--queue-port': queuePort,
     '--table-port': tablePort,
+    '--file-port': filePort,
     '--admin-port': adminPort,
     '--web-port': webPort,
   });
@@ -80,6 +84,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
     blobPort,
     queuePort,
     tablePort,
+    filePort,
     adminPort,
     webPort,
     store: makeStore(texts),

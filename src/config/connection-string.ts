@@ -8,6 +8,7 @@ export interface Endpoints {
   readonly blob: string;
   readonly queue: string;
   readonly table: string;
+  readonly file: string;
 }
 
 export function renderConnectionString(account: { name: string; key: string; endpoints: Endpoints }): string {
@@ -15,6 +16,7 @@ export function renderConnectionString(account: { name: string; key: string; end
   const protocol = endpoints.blob.slice(0, endpoints.blob.indexOf(':'));
   return (
     `DefaultEndpointsProtocol=${protocol};AccountName=${name};AccountKey=${key};` +
-    `BlobEndpoint=${endpoints.blob};QueueEndpoint=${endpoints.queue};TableEndpoint=${endpoints.table};`
+    `BlobEndpoint=${endpoints.blob};QueueEndpoint=${endpoints.queue};TableEndpoint=${endpoints.table};` +
+    `FileEndpoint=${endpoints.file};`
   );
 }

@@ -54,6 +54,13 @@ export const OPTIONS = {
     fallback: '10002',
     also: ['--tablePort'],
   },
+  filePort: {
+    flag: '--file-port',
+    value: 'PORT',
+    help: 'port of the File service; 0 picks a free one',
+    environment: 'LARIMAR_FILE_PORT',
+    fallback: '10003',
+  },
   adminPort: {
     flag: '--admin-port',
     value: 'PORT|off',

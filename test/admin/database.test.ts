@@ -50,6 +50,7 @@ const serveArguments = (engine: string): string[] => [
   '--blob-port=0',
   '--queue-port=0',
   '--table-port=0',
+  '--file-port=0',
   '--admin-port=0',
   '--log=json',
   `--engine=${engine}`,
@@ -148,6 +149,7 @@ describe('a start', { skip }, () => {
       '--blob-port=0',
       '--queue-port=0',
       '--table-port=0',
+      '--file-port=0',
       '--admin-port=0',
       `--engine=${url.replace('postgres:', 'postgresql:')}`,
     ]);

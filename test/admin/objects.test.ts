@@ -9,7 +9,7 @@ import { missingTool } from '../packages.ts';
 import { Command, runCommand } from './command.ts';
 
 const skip = missingTool('postgres') || missingTool('radosgw');
-const SERVE = ['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', '--admin-port=0'];
+const SERVE = ['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', '--file-port=0', '--admin-port=0'];
 
 async function places(t: TestContext): Promise<{ engine: string; content: URL }> {
   const [database, bucket] = [await freshDatabase(), await freshBucket()];

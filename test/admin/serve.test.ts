@@ -13,7 +13,7 @@ const SECRET = 'hush-hush-hush';
 const ENGINE = `postgres://larimar:${SECRET}@127.0.0.1:1/store`;
 
 function start(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Command {
-  const command = new Command(['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', ...args], env);
+  const command = new Command(['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', '--file-port=0', ...args], env);
   t.after(() => command.stop());
   return command;
 }
@@ -28,10 +28,11 @@ async function doorsOf(command: Command): Promise<{ admin: string; blob: string 
       ['listening', 'admin'],
       ['listening', 'queue'],
       ['listening', 'table'],
+      ['listening', 'file'],
       ['listening', 'blob'],
     ],
   );
-  return { admin: doors[0]?.url as string, blob: doors[3]?.url as string };
+  return { admin: doors[0]?.url as string, blob: doors[4]?.url as string };
 }
 
 async function readyReason(admin: string): Promise<string | null> {
@@ -66,12 +67,18 @@ describe('the announcement', () => {
     await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n/);
   });
 
-  test('names the Queue and the Table service, for people and in the connection string', async (t) => {
+  test('names the Queue, the Table and the File service, for people and in the connection string', async (t) => {
     const command = start(t, ['--memory', '--admin-port=off']);
     const [, queue] = await command.printed(/^ {2}Queue {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
     const [, table] = await command.printed(/^ {2}Table {6}(http:\/\/127\.0\.0\.1:\d+)$/m);
+    const [, file] = await command.printed(/^ {2}File {7}(http:\/\/127\.0\.0\.1:\d+)$/m);
     await command.printed(/Stop with Ctrl-C\.\n/);
-    const endpoints = `;QueueEndpoint=${queue}/devstoreaccount1;TableEndpoint=${table}/devstoreaccount1;\n`;
+    const doors = [
+      ['Queue', queue],
+      ['Table', table],
+      ['File', file],
+    ] as const;
+    const endpoints = `;${doors.map(([name, url]) => `${name}Endpoint=${url}/devstoreaccount1;`).join('')}\n`;
     assert.ok(command.output.includes(endpoints));
   });
 
@@ -122,6 +129,7 @@ describe('a start that cannot be', () => {
         '--blob-port=0',
         '--queue-port=0',
         '--table-port=0',
+        '--file-port=0',
         `${flag}=${port}`,
         ...more,
       ]);

@@ -451,6 +451,7 @@ describe('larimar serve', () => {
       '--blob-port=0',
       '--queue-port=0',
       '--table-port=0',
+      '--file-port=0',
       '--admin-port=off',
       '--memory',
       '--log=json',
@@ -488,6 +489,7 @@ describe('larimar serve', () => {
         '--blob-port=0',
         '--queue-port=0',
         '--table-port=0',
+        '--file-port=0',
         '--admin-port=off',
         ...option,
       ]);

@@ -25,6 +25,7 @@ function serveOn(dataFolder: string): Promise<Ending> {
     '--blob-port=0',
     '--queue-port=0',
     '--table-port=0',
+    '--file-port=0',
     `--data=${dataFolder}`,
     '--log=json',
   ];

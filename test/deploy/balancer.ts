@@ -22,6 +22,7 @@ export interface Upstream {
   readonly port: number;
   readonly queuePort: number;
   readonly tablePort: number;
+  readonly filePort: number;
   readonly adminPort: number;
 }
 
@@ -30,6 +31,7 @@ export interface Balancer {
   readonly url: string;
   readonly queueUrl: string;
   readonly tableUrl: string;
+  readonly fileUrl: string;
   stop(): Promise<void>;
 }
 
@@ -48,20 +50,22 @@ function replaceOnce(text: string, [what, by]: readonly [string, string]): strin
 export function haproxyText(
   shipped: string,
   nodes: readonly Upstream[],
-  ports: { blob: number; queue: number; table: number; status: number },
+  ports: { blob: number; queue: number; table: number; file: number; status: number },
 ): string {
   assert.equal(nodes.length, 3);
   return [
     ['bind :10000\n', `bind 127.0.0.1:${ports.blob}\n`] as const,
     ['bind :10001\n', `bind 127.0.0.1:${ports.queue}\n`] as const,
     ['bind :10002\n', `bind 127.0.0.1:${ports.table}\n`] as const,
+    ['bind :10003\n', `bind 127.0.0.1:${ports.file}\n`] as const,
     ['bind :10005\n', `bind 127.0.0.1:${ports.status}\n`] as const,
-    ...nodes.flatMap(({ port, queuePort, tablePort, adminPort }, index) => {
+    ...nodes.flatMap(({ port, queuePort, tablePort, filePort, adminPort }, index) => {
       const name = `node${index + 1}`;
       return [
         [`server ${name} ${name}:10000\n`, `server ${name} 127.0.0.1:${port} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10001\n`, `server ${name} 127.0.0.1:${queuePort} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10002\n`, `server ${name} 127.0.0.1:${tablePort} port ${adminPort}\n`] as const,
+        [`server ${name} ${name}:10003\n`, `server ${name} 127.0.0.1:${filePort} port ${adminPort}\n`] as const,
       ];
     }),
   ].reduce(replaceOnce, shipped);
@@ -73,6 +77,7 @@ export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer
     blob: await freePort(),
     queue: await freePort(),
     table: await freePort(),
+    file: await freePort(),
     status: await freePort(),
   };
   const text = haproxyText(await readFile(HAPROXY_FILE, 'utf8'), nodes, ports);
@@ -83,12 +88,18 @@ export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer
     url: `http://127.0.0.1:${ports.blob}`,
     queueUrl: `http://127.0.0.1:${ports.queue}`,
     tableUrl: `http://127.0.0.1:${ports.table}`,
+    fileUrl: `http://127.0.0.1:${ports.file}`,
     isUp: () => answersOk(`http://127.0.0.1:${ports.status}/alive`),
   });
 }
 
 export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> {
-  const [port, queuePort, tablePort] = [await freePort(), await freePort(), await freePort()];
+  const [port, queuePort, tablePort, filePort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   const folder = await mkdtemp(join(tmpdir(), 'larimar-nginx-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -97,6 +108,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
     ['    listen 10000;\n', `    listen 127.0.0.1:${port};\n`] as const,
     ['    listen 10001;\n', `    listen 127.0.0.1:${queuePort};\n`] as const,
     ['    listen 10002;\n', `    listen 127.0.0.1:${tablePort};\n`] as const,
+    ['    listen 10003;\n', `    listen 127.0.0.1:${filePort};\n`] as const,
     ['pid /tmp/nginx.pid;\n', `pid ${folder}/nginx.pid;\n`] as const,
     [
       'access_log /dev/stdout larimar;\n',
@@ -108,6 +120,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
         [`server ${name}:10000 `, `server 127.0.0.1:${node.port} `] as const,
         [`server ${name}:10001 `, `server 127.0.0.1:${node.queuePort} `] as const,
         [`server ${name}:10002 `, `server 127.0.0.1:${node.tablePort} `] as const,
+        [`server ${name}:10003 `, `server 127.0.0.1:${node.filePort} `] as const,
       ];
     }),
   ].reduce(replaceOnce, await readFile(NGINX_FILE, 'utf8'));
@@ -121,6 +134,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
     url: `http://127.0.0.1:${port}`,
     queueUrl: `http://127.0.0.1:${queuePort}`,
     tableUrl: `http://127.0.0.1:${tablePort}`,
+    fileUrl: `http://127.0.0.1:${filePort}`,
     isUp: () => accepts(port),
   });
 }
@@ -133,10 +147,11 @@ interface Start {
   readonly url: string;
   readonly queueUrl: string;
   readonly tableUrl: string;
+  readonly fileUrl: string;
   readonly isUp: () => Promise<boolean>;
 }
 
-async function start({ program, text, folder: given, argv, url, queueUrl, tableUrl, isUp }: Start): Promise<Balancer> {
+async function start({ program, text, folder: given, argv, isUp, ...urls }: Start): Promise<Balancer> {
   const folder = given ?? (await mkdtemp(join(tmpdir(), 'larimar-balancer-')));
   const file = join(folder, 'shipped.conf');
   await writeFile(file, text);
@@ -165,7 +180,7 @@ async function start({ program, text, folder: given, argv, url, queueUrl, tableU
     await stop();
     throw new Error(`${(error as Error).message}; it said:\n${output}`, { cause: error });
   }
-  return { url, queueUrl, tableUrl, stop };
+  return { ...urls, stop };
 }
 
 async function answersOk(url: string): Promise<boolean> {

@@ -170,8 +170,16 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
       assert.equal(config.store.kind, 'database');
       assert.ok(config.store.kind === 'database' && config.store.objectsUrl !== null);
       assert.deepEqual(
-        [config.host, config.blobPort, config.queuePort, config.tablePort, config.adminPort, config.tls],
-        ['0.0.0.0', 10_000, 10_001, 10_002, 10_004, null],
+        [
+          config.host,
+          config.blobPort,
+          config.queuePort,
+          config.tablePort,
+          config.filePort,
+          config.adminPort,
+          config.tls,
+        ],
+        ['0.0.0.0', 10_000, 10_001, 10_002, 10_003, 10_004, null],
       );
       assert.deepEqual(config.accounts, [{ name: 'team', keys: [KEY] }]);
     });
@@ -186,10 +194,10 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [{ ports }] = deployment().containers;
     assert.deepEqual(
       ports.map(({ containerPort }) => containerPort),
-      [10_000, 10_001, 10_002, 10_004],
+      [10_000, 10_001, 10_002, 10_003, 10_004],
     );
     assert.match(textOf(HAPROXY_FILE), /^ {2}default-server check port 10004 /m);
-    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10001 10002 10004$/m);
+    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10001 10002 10003 10004$/m);
   });
 
   test('a node drains for longer than the balancer takes to notice, and is left the time to finish', async () => {

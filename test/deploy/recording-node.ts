@@ -56,6 +56,10 @@ export class RecordingNode {
     return this.port;
   }
 
+  get filePort(): number {
+    return this.port;
+  }
+
   get adminPort(): number {
     return (this.#admin.address() as AddressInfo).port;
   }

@@ -7,10 +7,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { ShareServiceClient } from '@azure/storage-file-share';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { accountEndpoint, DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
 import { blobService, freshContainer, NO_RETRIES, outcome, outcomes, refusal } from '../harness/clients.ts';
 import { freshPlace, type Place } from '../harness/engines.ts';
+import { FILE_CLIENT_OPTIONS, shareClient } from '../harness/file-clients.ts';
 import { QUEUE_CLIENT_OPTIONS, queueClient } from '../harness/queue-clients.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { TABLE_CLIENT_OPTIONS, tableClient, tableRefusal } from '../harness/table-clients.ts';
@@ -27,6 +29,7 @@ const upstreamOf = (node: ServerProcess): Upstream => ({
   port: Number(new URL(node.url).port),
   queuePort: Number(new URL(node.queueUrl).port),
   tablePort: Number(new URL(node.tableUrl).port),
+  filePort: Number(new URL(node.fileUrl).port),
   adminPort: Number(new URL(node.adminUrl).port),
 });
 
@@ -159,6 +162,24 @@ describe('three nodes behind HAProxy', { skip: missingTool('haproxy') || missing
       await queue.deleteMessage(message?.messageId as string, message?.popReceipt as string);
     }
     assert.equal((await queue.getProperties()).approximateMessagesCount, 0);
+  });
+
+  test('what was written to a file through any node is read through any other', async () => {
+    const { name, key } = DEVELOPMENT_ACCOUNT;
+    const endpoint = accountEndpoint(balancer.fileUrl, DEVELOPMENT_ACCOUNT);
+    const share = ShareServiceClient.fromConnectionString(
+      `DefaultEndpointsProtocol=http;AccountName=${name};AccountKey=${key};FileEndpoint=${endpoint}`,
+      FILE_CLIENT_OPTIONS,
+    ).getShareClient('balanced');
+    await share.create();
+    await share.getDirectoryClient('D').create();
+    const file = share.getDirectoryClient('d').getFileClient('ä.txt');
+    await file.create(NODE_COUNT);
+    for (const [index, node] of nodes.entries()) {
+      const direct = shareClient(node, 'balanced').getDirectoryClient('d').getFileClient('Ä.TXT');
+      await direct.uploadRange(String(index), index, 1);
+      assert.equal((await file.downloadToBuffer(0, index + 1)).toString(), '012'.slice(0, index + 1));
+    }
   });
 
   test('of many who create the same blob through the balancer one succeeds', async () => {

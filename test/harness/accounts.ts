@@ -23,7 +23,7 @@ export const accountEndpoint = (url: string, account: TestAccount): string => `$
 
 /** `urls`: of the doors. */
 export function connectionStringOf(
-  urls: { readonly blob: string; readonly queue: string; readonly table: string },
+  urls: { readonly blob: string; readonly queue: string; readonly table: string; readonly file: string },
   account: TestAccount,
 ): string {
   return [
@@ -33,5 +33,6 @@ export function connectionStringOf(
     `BlobEndpoint=${accountEndpoint(urls.blob, account)}`,
     `QueueEndpoint=${accountEndpoint(urls.queue, account)}`,
     `TableEndpoint=${accountEndpoint(urls.table, account)}`,
+    `FileEndpoint=${accountEndpoint(urls.file, account)}`,
   ].join(';');
 }

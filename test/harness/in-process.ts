@@ -12,12 +12,14 @@ export interface InProcessServer {
   readonly clock: ManualClock;
   /** http://127.0.0.1:PORT of the blob door. */
   readonly url: string;
-  /** The same of the queue and the table door. */
+  /** The same of the other doors. */
   readonly queueUrl: string;
   readonly tableUrl: string;
+  readonly fileUrl: string;
   endpoint(account?: TestAccount): string;
   queueEndpoint(account?: TestAccount): string;
   tableEndpoint(account?: TestAccount): string;
+  fileEndpoint(account?: TestAccount): string;
   connectionString(account?: TestAccount): string;
 }
 
@@ -51,15 +53,17 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
       await server.close();
       await removePlace();
     });
-    const { blob: url, queue: queueUrl, table: tableUrl } = server.origins;
+    const { blob: url, queue: queueUrl, table: tableUrl, file: fileUrl } = server.origins;
     return {
       clock,
       url,
       queueUrl,
       tableUrl,
+      fileUrl,
       endpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(url, account),
       queueEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(queueUrl, account),
       tableEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(tableUrl, account),
+      fileEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(fileUrl, account),
       connectionString: (account = DEVELOPMENT_ACCOUNT) => connectionStringOf(server.origins, account),
     };
   } catch (error) {

@@ -71,6 +71,10 @@ export class ServerProcess {
     return this.#door('table');
   }
 
+  get fileUrl(): string {
+    return this.#door('file');
+  }
+
   #door(service: string): string {
     return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port(service)}`;
   }
@@ -101,8 +105,13 @@ export class ServerProcess {
     return accountEndpoint(this.tableUrl, account);
   }
 
+  fileEndpoint(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
+    return accountEndpoint(this.fileUrl, account);
+  }
+
   connectionString(account: TestAccount = DEVELOPMENT_ACCOUNT): string {
-    return connectionStringOf({ blob: this.url, queue: this.queueUrl, table: this.tableUrl }, account);
+    const urls = { blob: this.url, queue: this.queueUrl, table: this.tableUrl, file: this.fileUrl };
+    return connectionStringOf(urls, account);
   }
 
   /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
@@ -118,6 +127,7 @@ export class ServerProcess {
       `--blob-port=${this.#port('blob')}`,
       `--queue-port=${this.#port('queue')}`,
       `--table-port=${this.#port('table')}`,
+      `--file-port=${this.#port('file')}`,
       `--admin-port=${this.#port('admin')}`,
       '--web-port=off',
       ...storeArguments(this.place),
