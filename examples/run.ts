@@ -9,6 +9,8 @@ const EXAMPLES = {
   'competing-consumers': () => import('./competing-consumers.ts'),
   'poison-messages': () => import('./poison-messages.ts'),
   'extend-the-hold': () => import('./extend-the-hold.ts'),
+  'file-lease': () => import('./file-lease.ts'),
+  'share-snapshot': () => import('./share-snapshot.ts'),
 };
 
 const name = process.argv[2] ?? '';

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { type ShareClient, ShareServiceClient } from '@azure/storage-file-share';
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { ManualClock, startServer } from '../src/main.ts';
 
@@ -23,6 +24,8 @@ export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTim
   readonly createTable: () => Promise<TableClient>;
   /** The same of a queue. Those of one example differ in the suffix. */
   readonly createQueue: (suffix?: string) => Promise<QueueClient>;
+  /** The same of a share. */
+  readonly createShare: () => Promise<ShareClient>;
   readonly end: () => Promise<void>;
 }
 
@@ -47,13 +50,21 @@ export async function connect(purpose: string): Promise<ExampleServer> {
     await queue.create();
     return queue;
   };
+  const shares: ShareClient[] = [];
+  const createShare = async (): Promise<ShareClient> => {
+    const share = ShareServiceClient.fromConnectionString(connectionString).getShareClient(name);
+    shares.push(share);
+    await share.create();
+    return share;
+  };
   const end = async (): Promise<void> => {
+    for (const share of shares) await share.delete({ deleteSnapshots: 'include' });
     for (const queue of queues) await queue.delete();
     for (const table of tables) await table.deleteTable();
     await container.deleteIfExists();
     await stop();
   };
-  return { connectionString, letTimePass, container, createTable, createQueue, end };
+  return { connectionString, letTimePass, container, createTable, createQueue, createShare, end };
 }
 
 async function startOwnServer(): Promise<Server> {

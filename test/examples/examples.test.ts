@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Tool, type ToolRun, tool } from '../clients/tool.ts';
 import { blobService } from '../harness/clients.ts';
+import { shareService } from '../harness/file-clients.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { queueService } from '../harness/queue-clients.ts';
 import { tableService } from '../harness/table-clients.ts';
@@ -24,6 +25,8 @@ const NAMES = [
   'competing-consumers',
   'poison-messages',
   'extend-the-hold',
+  'file-lease',
+  'share-snapshot',
 ];
 
 const node = (env: Record<string, string> = {}): Tool => tool(process.execPath, { env, cwd: process.cwd() });
@@ -219,6 +222,33 @@ test('competing-consumers: three workers share twelve orders, nobody gets what a
   );
 });
 
+test('file-lease: without a lease a price is lost, with one whoever else writes gets 412, until it is broken', async () => {
+  const lines = await linesOf('file-lease');
+  assertTold(lines, [
+    'The file holds "bread 2, milk 1". Ada\'s price is lost, and nobody was told.',
+    'Ben acquires one as well: 409 LeaseAlreadyPresent.',
+    'Ben writes "bread 1": 412 LeaseIdMissing.',
+    'Ben deletes the file: 412 LeaseIdMissing.',
+    'Ben renames it out of the way: 412 LeaseIdMissing.',
+    'Ben reads it: accepted.',
+    'The file holds "bread 4, milk 1".',
+    /^Ada comes back and writes with the id of her lease: 412 Lease/,
+    'Ben writes "bread 2": accepted.',
+  ]);
+});
+
+test('share-snapshot: a backup shows both files of one moment, and stays though they are renamed and deleted', async () => {
+  const lines = await linesOf('share-snapshot');
+  assertTold(lines, [
+    'Now: 960 and 40.',
+    /^In the snapshot of .*Z: \d+ and \d+\.$/,
+    'books becomes archive, with all that is in it: accepted.',
+    /^The snapshot still has books\/give\.txt, and it says \d+\.$/,
+    'It is copied back into the share: accepted.',
+    /^It has archive and restored\.txt; /,
+  ]);
+});
+
 test('poison-messages: what failed three times is moved to another queue, and everything else is done', async () => {
   const lines = await linesOf('poison-messages');
   assertTold(lines, [
@@ -258,6 +288,7 @@ test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server a
     ['optimistic', '412 ConditionNotMet'],
     ['table-optimistic', '412 UpdateConditionNotSatisfied'],
     ['competing-consumers', '404 MessageNotFound'],
+    ['file-lease', '412 LeaseIdMissing'],
   ] as const) {
     const output = await node(env).succeed('--enable-source-maps', PROGRAM, name);
     assert.match(output, /^Server: the one of AZURE_STORAGE_CONNECTION_STRING\./);
@@ -267,6 +298,7 @@ test('with AZURE_STORAGE_CONNECTION_STRING an example runs against that server a
   for await (const { name } of service.listContainers()) left.push(name);
   for await (const { name } of tableService(server).listTables()) left.push(name);
   for await (const { name } of queueService(server).listQueues()) left.push(name);
+  for await (const { name } of shareService(server).listShares()) left.push(name);
   assert.deepEqual(left, []);
 });
 
