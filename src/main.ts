@@ -22,6 +22,7 @@ import { openAdminServer } from './http/admin/admin-server.ts';
 import { Readiness, readOnce } from './http/admin/readiness.ts';
 import { blobDoor } from './http/blob/blob-door.ts';
 import { onLoopback } from './http/copy-source.ts';
+import type { SourceOptions } from './http/copy-source-resolver.ts';
 import { openLog } from './http/log.ts';
 import { fileDoor } from './http/file/file-door.ts';
 import { queueDoor } from './http/queue/queue-door.ts';
@@ -111,8 +112,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const outside = openHttpOutside({ allow, isOwnPort: (port) => ownPorts.has(port) });
     const services = await openStorage({ ...parts, onError, settings: ofAccount, outside });
     endings.keep(services);
-    const isOurs = onLoopback((port) => port === blob.port);
-    const door = blobDoor(services.storage, { accounts, bearer, isOurs, origin: () => blob.origin });
+    const sources: SourceOptions = {
+      accounts,
+      bearer,
+      isOurs: (url, service) => onLoopback((port) => port === (service === 'f' ? file : blob).port)(url),
+      origin: (service) => (service === 'f' ? file : blob).origin,
+    };
+    const door = blobDoor(services.storage, sources);
     const common = { ...at, accounts, bearer, clock, log };
     const blob: HttpServer = await openHttpServer({ ...common, door, port: options.blobPort ?? 0 });
     ownPorts.add(endings.keep(blob).port);
@@ -121,7 +127,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ownPorts.add(endings.keep(queue).port);
     const table = await openHttpServer({ ...common, door: tableDoor(storage), port: options.tablePort ?? 0 });
     ownPorts.add(endings.keep(table).port);
-    const file = await openHttpServer({ ...common, door: fileDoor(storage), port: options.filePort ?? 0 });
+    const files = fileDoor(storage, sources);
+    const file: HttpServer = await openHttpServer({ ...common, door: files, port: options.filePort ?? 0 });
     ownPorts.add(endings.keep(file).port);
     const { webPort = null } = options;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });

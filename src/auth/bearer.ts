@@ -13,6 +13,7 @@ import type { SignedRequest } from './signed-request.ts';
 import { serviceNames } from './signed-resource.ts';
 
 const SINCE_BEARER_TOKENS = '2017-11-09';
+const SINCE_BEARER_TOKENS_FOR_FILES = '2022-11-02';
 /** What is signed with a secret that both sides know, or not at all, is not among them. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** Between the issuer's clock and ours. */
@@ -66,9 +67,10 @@ export async function verifyBearer(
         '--oauth-issuer URL, or use Shared Key or a shared access signature.',
     );
   }
-  if (request.version < SINCE_BEARER_TOKENS) {
+  const firstVersion = request.service === 'f' ? SINCE_BEARER_TOKENS_FOR_FILES : SINCE_BEARER_TOKENS;
+  if (request.version < firstVersion) {
     throw authenticationFailed(
-      `Authentication scheme Bearer is not supported in this version: x-ms-version is to be ${SINCE_BEARER_TOKENS} or later.`,
+      `Authentication scheme Bearer is not supported in this version: x-ms-version is to be ${firstVersion} or later.`,
     );
   }
   if (!request.secure && !isLoopback(request.clientAddress)) {

@@ -62,7 +62,7 @@ export type Identity =
       readonly objectId: string;
       readonly tenantId: string;
       readonly permissions: string;
-      /** Whether its roles reach as far as what no letter stands for: access policies and service properties. */
+      /** Whether its roles reach as far as what no letter stands for: access policies, service properties, shares. */
       readonly controls: boolean;
       /** The value of a user delegation key (Base64) that lasts so long; null: its roles do not allow any. */
       readonly delegationKey: ((terms: DelegationTerms) => string) | null;

@@ -34,6 +34,8 @@ const containerRead: Need = { ...byAccountSas('c', 'r'), anonymous: 'container' 
 /** Who may change who may: nobody but the owner. */
 const ownerOnly: Need = { ...byAccountSas('c', ''), privilege: 'control' };
 const serviceSetting = (anyOf: string): Need => ({ ...byAccountSas('s', anyOf), privilege: 'control' });
+/** Of a share, and of all shares: what roles for data do not reach. */
+const ofShare = (anyOf: string): Need => ({ ...byAccountSas('c', anyOf), privilege: 'control' });
 
 export const blobNeeds = {
   listContainers: byAccountSas('s', 'l'),
@@ -152,18 +154,18 @@ export const fileNeeds = {
   getServiceProperties: serviceSetting('r'),
   setServiceProperties: serviceSetting('w'),
   getUserDelegationKey: { ...byAccountSas('s', ''), privilege: 'delegation' },
-  listShares: byAccountSas('s', 'l'),
+  listShares: serviceSetting('l'),
 
-  createShare: byAccountSas('c', 'cw'),
-  snapshotShare: byAccountSas('c', 'cw'),
-  getShareProperties: byAccountSas('c', 'r'),
-  getShareMetadata: byAccountSas('c', 'r'),
-  getShareStats: byAccountSas('c', 'r'),
-  setShareProperties: byAccountSas('c', 'w'),
-  setShareMetadata: byAccountSas('c', 'w'),
-  leaseShare: byAccountSas('c', 'w'),
-  deleteShare: byAccountSas('c', 'd'),
-  restoreShare: byAccountSas('c', 'w'),
+  createShare: ofShare('cw'),
+  snapshotShare: ofShare('cw'),
+  getShareProperties: ofShare('r'),
+  getShareMetadata: ofShare('r'),
+  getShareStats: ofShare('r'),
+  setShareProperties: ofShare('w'),
+  setShareMetadata: ofShare('w'),
+  leaseShare: ofShare('w'),
+  deleteShare: ofShare('d'),
+  restoreShare: ofShare('w'),
   getShareAcl: ownerOnly,
   setShareAcl: ownerOnly,
   createPermission: byEitherSas('c', 'w'),
@@ -182,6 +184,8 @@ export const fileNeeds = {
   deleteFile: byEitherSas('o', 'd'),
   leaseFile: byEitherSas('o', 'w'),
   rename: byEitherSas('o', 'w'),
+  /** Of what a rename moves, which is no longer there afterwards. */
+  renameSource: byEitherSas('o', 'd'),
   listHandles: byEitherSas('o', 'r'),
   forceCloseHandles: byEitherSas('o', 'w'),
 } as const satisfies Readonly<Record<string, Need>>;

@@ -41,8 +41,10 @@ export async function verifyServiceSas(
 ): Promise<Identity> {
   const { service } = request;
   refuseFields(service, field);
-  const stringToSign = serviceSasStringToSign(service, field, signedResource(request, field, resource));
-  if (!tokenSignatureMatches(account, stringToSign, field('sig'))) throw signatureMismatch(stringToSign);
+  const stringsToSign = serviceSasStringsToSign(service, field, signedResource(request, field, resource));
+  if (!stringsToSign.some((stringToSign) => tokenSignatureMatches(account, stringToSign, field('sig')))) {
+    throw signatureMismatch(stringsToSign[0]);
+  }
 
   // A batch names no table in its path, but the token does.
   const holder = service === 't' ? [field('tn')] : resource;
@@ -84,11 +86,13 @@ const mandatoryFields: Record<ServiceLetter, readonly string[]> = {
 };
 
 const permissionOrder: Record<ServiceLetter, string> = { b: 'racwdxltmeop', q: 'raup', t: 'raud', f: 'rcwdl' };
+/** There is nothing to list in a file. */
+const PERMISSIONS_OF_FILE = 'rcwd';
 /** Later letters, which documentation and SDKs put in different places. */
 const unorderedPermissions: Record<ServiceLetter, string> = { b: 'yfi', q: '', t: '', f: '' };
 
 export function refusePermissions(service: ServiceLetter, field: SasFields): void {
-  const order = permissionOrder[service];
+  const order = service === 'f' && field('sr') === 'f' ? PERMISSIONS_OF_FILE : permissionOrder[service];
   refuseLetters(field, 'sp', order + unorderedPermissions[service]);
   const places = field('sp')
     .split('')
@@ -99,18 +103,36 @@ export function refusePermissions(service: ServiceLetter, field: SasFields): voi
   }
 }
 
-function serviceSasStringToSign(service: ServiceLetter, field: SasFields, resource: string): string {
+/** Every string that counts as signed, the service's own first. */
+function serviceSasStringsToSign(
+  service: ServiceLetter,
+  field: SasFields,
+  resource: string,
+): readonly [string, ...string[]] {
   const version = field('sv');
-  const lines = [field('sp'), field('st'), field('se'), resource, field('si')];
-  if (version >= SINCE_ADDRESS_AND_PROTOCOL) lines.push(field('sip'), field('spr'));
-  if (version >= SINCE_VERSIONED_TOKENS) lines.push(version);
-  if (service === 'b') {
-    if (version >= SINCE_SNAPSHOT_TOKENS) lines.push(field('sr'), snapshotOrVersion(field));
-    if (version >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
+  const head = [field('sp'), field('st'), field('se'), resource, field('si')];
+  if (version >= SINCE_ADDRESS_AND_PROTOCOL) head.push(field('sip'), field('spr'));
+  if (version >= SINCE_VERSIONED_TOKENS) head.push(version);
+  const tail = signsOverrides(service, field) ? overrideLines(field) : [];
+  const signed = (...lines: readonly string[]): string => [...head, ...lines, ...tail].join('\n');
+  switch (service) {
+    case 'b':
+      return [signed(...blobLines(field))];
+    case 't':
+      return [signed(...RANGE_FIELDS.map(field))];
+    case 'f':
+      // The SDK for Go signs these as it does of a blob.
+      return version >= SINCE_SNAPSHOT_TOKENS ? [signed(), signed(field('sr'), '')] : [signed()];
+    case 'q':
+      return [signed()];
   }
-  if (service === 't') lines.push(...RANGE_FIELDS.map(field));
-  if (signsOverrides(service, field)) lines.push(...overrideLines(field));
-  return lines.join('\n');
+}
+
+function blobLines(field: SasFields): string[] {
+  const lines: string[] = [];
+  if (field('sv') >= SINCE_SNAPSHOT_TOKENS) lines.push(field('sr'), snapshotOrVersion(field));
+  if (field('sv') >= SINCE_ENCRYPTION_SCOPE) lines.push(field('ses'));
+  return lines;
 }
 
 export function snapshotOrVersion(field: SasFields): string {

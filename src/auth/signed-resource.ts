@@ -35,7 +35,7 @@ function signedPath(request: SignedRequest, field: SasFields, resource: readonly
     case 't':
       return signedTable(field, container);
     case 'f':
-      return signedFilePath(field, resource);
+      return signedFilePath(request, field, resource);
   }
 }
 
@@ -98,11 +98,12 @@ function signedTable(field: SasFields, addressed: string): string {
   return table;
 }
 
-function signedFilePath(field: SasFields, resource: readonly string[]): string {
+/** There are no tokens for a directory: one for a file of that name does not open it. */
+function signedFilePath({ target }: SignedRequest, field: SasFields, resource: readonly string[]): string {
   const [share = ''] = resource;
   if (field('sr') === 's') return share;
   if (field('sr') !== 'f') throw authenticationFailed(`sr=${field('sr')} is neither s nor f.`);
-  if (resource.length < 2)
+  if (resource.length < 2 || target.query.get('restype')?.toLowerCase() === 'directory')
     throw authenticationFailed('The token is for one file (sr=f), and the request addresses none.');
   return resource.join('/');
 }

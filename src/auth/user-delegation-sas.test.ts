@@ -364,7 +364,7 @@ describe('refused before its signature is looked at', () => {
   for (const [what, text, service, detail] of [
     ['a stored access policy', `${token}&si=policy`, 'b', /stored access policy/],
     ['a key of another service', token.replace('sks=b', 'sks=q'), 'b', /another service/],
-    ['another service', token, 'f', /Blob, Queue and Table services only/],
+    ['another service', token, 'f', /another service/],
     [
       'a version before there were such tokens',
       token.replace(/sv=[\d-]+/, 'sv=2018-03-28'),

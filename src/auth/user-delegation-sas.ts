@@ -1,7 +1,7 @@
 /**
- * The user delegation SAS: a token for one container, directory, blob, snapshot or version, or for one queue or table. It
- * is signed with a user delegation key in place of the account's, and is worth what it says, but never more than the roles
- * of the key's holder.
+ * The user delegation SAS: a token for one container, directory, blob, snapshot or version, or for one queue, table, share
+ * or file. It is signed with a user delegation key in place of the account's, and is worth what it says, but never more
+ * than the roles of the key's holder.
  * https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas
  */
 import { grantablePermissions } from '../rules/roles.ts';
@@ -55,14 +55,15 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
   srq: SINCE_SIGNED_REQUEST_PARTS,
 };
 
-/** When the services that accept such tokens began to. */
-const SINCE: Readonly<Partial<Record<ServiceLetter, string>>> = {
+/** When the services began to accept such tokens. */
+const SINCE: Readonly<Record<ServiceLetter, string>> = {
   b: SINCE_USER_DELEGATION,
   q: SINCE_BOUND_USER,
   t: SINCE_BOUND_USER,
+  f: SINCE_BOUND_USER,
 };
 
-/** What tokens for queues and tables do not sign, and so cannot have. */
+/** What tokens for queues, tables and files do not sign, and so cannot have. */
 const OF_BLOBS_ONLY = ['saoid', 'suoid', 'scid', 'srh', 'srq'];
 
 /** The field that says what the token is for. Queues have none: SDKs send `sr=q`, but it is not signed. */
@@ -105,12 +106,8 @@ export async function verifyUserDelegationSas(
 const KEY_FIELDS = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv'];
 
 function refuseFields({ service }: SignedRequest, field: SasFields): void {
-  const firstVersion = SINCE[service];
-  if (firstVersion === undefined) {
-    throw authenticationFailed('User delegation tokens are accepted by the Blob, Queue and Table services only.');
-  }
   refuseMissing(field, ['sv', ...RESOURCE_FIELDS[service], 'sp', 'se', ...KEY_FIELDS, 'sig']);
-  refuseVersion(field('sv'), firstVersion);
+  refuseVersion(field('sv'), SINCE[service]);
   const foreign = service === 'b' ? undefined : OF_BLOBS_ONLY.find((name) => field(name) !== '');
   if (foreign !== undefined)
     throw authenticationFailed(`${foreign} is not part of tokens for ${serviceNames[service]}s.`);
@@ -159,12 +156,16 @@ function userDelegationStringsToSign(
       return [signed(queueLines(field)), signed(['', '', '', ...queueLines(field)])];
     case 't':
       return [signed(tableLines(field))];
+    case 'f':
+      return [signed(fileLines(field))];
     default:
       return [signed(blobLines(request, field))];
   }
 }
 
 const queueLines = (field: SasFields): string[] => ['skdutid', 'sduoid', 'sip', 'spr', 'sv'].map(field);
+
+const fileLines = (field: SasFields): string[] => [...queueLines(field), ...overrideLines(field)];
 
 const tableLines = (field: SasFields): string[] => [...queueLines(field), ...RANGE_FIELDS.map(field)];
 

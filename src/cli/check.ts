@@ -70,6 +70,14 @@ const tables = ({ tables: tableCount, entities }: CheckReport): string[] =>
 const queues = ({ queues: queueCount, messages }: CheckReport): string[] =>
   queueCount === 0 && messages === 0 ? [] : [`  ${queueCount} queues, ${messages} messages`];
 
+const shares = ({ shares: shareCount, directories, files, pastFiles }: CheckReport): string[] =>
+  shareCount === 0
+    ? []
+    : [
+        `  ${shareCount} shares, ${directories} directories, ${files} files`,
+        ...(pastFiles === 0 ? [] : [`  ${pastFiles} states of files and directories that only snapshots see`]),
+      ];
+
 function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
@@ -85,6 +93,7 @@ function render(setting: StoreSetting, report: CheckReport): string {
     `  ${report.extents} extents, ${report.contentBytes} bytes`,
     ...tables(report),
     ...queues(report),
+    ...shares(report),
     ...leftOvers(report),
     ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),
   ];

@@ -5,6 +5,7 @@
 import { authenticate } from '../auth/authenticate.ts';
 import { refuseNeed } from '../auth/authorize.ts';
 import type { BearerTokens } from '../auth/bearer.ts';
+import { refuseIntent } from '../auth/file-intent.ts';
 import type { Account, Identity, ResourceAcl } from '../auth/identity.ts';
 import { IssuerUnavailable } from '../auth/issuer-keys.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -164,7 +165,8 @@ export async function admit(
     origin: context.origin?.() ?? '',
   });
   const { service, version } = exchange;
-  const refusal = refuseNeed(exchange.identity, route.need, { service, version, challenge: context.bearer?.challenge });
+  const asked = { service, version, challenge: context.bearer?.challenge };
+  const refusal = refuseIntent(exchange, route.need) ?? refuseNeed(exchange.identity, route.need, asked);
   if (refusal !== null) throw refusal;
   if (exchange.target.secondary && exchange.method !== 'GET' && exchange.method !== 'HEAD') {
     throw new StorageError('InsufficientAccountPermissions', { message: 'Write operations are not allowed.' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   AccountSASPermissions,
   AccountSASResourceTypes,
@@ -10,6 +10,11 @@ import {
   generateBlobSASQueryParameters,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
+import {
+  FileSASPermissions,
+  StorageSharedKeyCredential as FileSharedKeyCredential,
+  generateFileSASQueryParameters,
+} from '@azure/storage-file-share';
 import type { BearerTokens } from '../auth/bearer.ts';
 import type { Account, Identity, ResourceAcl } from '../auth/identity.ts';
 import type { CopySource } from '../service/copy/copy-source.ts';
@@ -21,6 +26,7 @@ import { parseRequestTarget } from './request-target.ts';
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const MINUTE_MS = 60_000;
 const OWN_PORT = 10_000;
+const FILES_PORT = 10_003;
 
 const keyOf = (name: string): Buffer => Buffer.from(`the key of ${name}, which nobody else has`);
 const account = (name: string, loopbackOnly = false): Account => ({ name, keys: [keyOf(name)], loopbackOnly });
@@ -35,6 +41,8 @@ const CONTAINERS: Readonly<Record<string, ResourceAcl>> = {
   'second/open': acl('container'),
   'devstoreaccount1/open': acl('blob'),
 };
+
+const SHARES: Readonly<Record<string, ResourceAcl>> = { 'first/share': acl(null), 'second/share': acl(null) };
 
 const owner = (name: string): Identity => ({ kind: 'owner', account: name });
 const OWNER = owner('first');
@@ -66,12 +74,15 @@ interface Asked {
   readonly bearer?: BearerTokens;
 }
 
+/** Which door a request was sent to. */
+const isForFiles = (at: string): boolean => /:10003\/|\.file\./.test(at);
+
 function exchangeOf(source: string | null, asked: Asked): AuthorizedExchange {
   const { at = `http://127.0.0.1:${OWN_PORT}/first/c/new`, identity = OWNER, headers = {} } = asked;
   const { host, protocol, origin, pathname } = new URL(at);
   const all: Readonly<Record<string, string>> = source === null ? headers : { 'x-ms-copy-source': source, ...headers };
   return {
-    service: 'b',
+    service: isForFiles(at) ? 'f' : 'b',
     method: 'PUT',
     target: parseRequestTarget({ url: pathname, host, accounts: ACCOUNTS }),
     header: (name) => all[name] ?? null,
@@ -94,8 +105,9 @@ const resolve = (source: string | null, asked: Asked = {}): Promise<CopySource> 
     accounts: ACCOUNTS,
     nowMs: NOW_MS,
     wallNowMs: NOW_MS,
-    loadAcl: (name, [container]) => Promise.resolve(CONTAINERS[`${name}/${container}`] ?? null),
-    isOurs: onLoopback((port) => port === OWN_PORT),
+    loadAcl: (name, [first], service) =>
+      Promise.resolve((service === 'f' ? SHARES : CONTAINERS)[`${name}/${first}`] ?? null),
+    isOurs: (url, service) => onLoopback((port) => port === (service === 'f' ? FILES_PORT : OWN_PORT))(url),
     bearer: asked.bearer ?? null,
   });
 
@@ -113,6 +125,10 @@ async function outcome(acted: Promise<CopySource>): Promise<string> {
   try {
     const source = await acted;
     if (source.kind === 'outside') return `outside ${source.url}`;
+    if (source.kind === 'file') {
+      const { account: owner, share, path, snapshot } = source.name;
+      return `file ${owner} ${share}/${path.join('/')}${snapshot === null ? '' : ` snapshot ${snapshot}`}`;
+    }
     const { name, at } = source;
     const moment = at === null ? '' : ` ${at.kind} ${at.moment}`;
     return `inside ${name.account} ${name.container}/${name.blob}${moment}`;
@@ -124,6 +140,7 @@ async function outcome(acted: Promise<CopySource>): Promise<string> {
 }
 
 const HERE = `http://127.0.0.1:${OWN_PORT}`;
+const FILES_HERE = `http://127.0.0.1:${FILES_PORT}`;
 
 // ---- is it here?
 
@@ -162,10 +179,28 @@ for (const [at, source, want] of [
     'http://third.blob.example.org/first/private/b',
     'outside http://third.blob.example.org/first/private/b',
   ],
+  ['http://first.blob.example.org/c/new', 'http://first.file.example.org/share/d/f', 'file first share/d/f'],
   [
     'http://first.blob.example.org/c/new',
-    'http://second.file.example.org/open/b',
-    'outside http://second.file.example.org/open/b',
+    'http://second.queue.example.org/open/b',
+    'outside http://second.queue.example.org/open/b',
+  ],
+  // Files: on a port of their own, and beside blobs
+  [`${HERE}/first/c/new`, `${FILES_HERE}/first/share/f`, 'file first share/f'],
+  [`${FILES_HERE}/first/share/new`, `${FILES_HERE}/first/share/d/f`, 'file first share/d/f'],
+  [`${FILES_HERE}/first/share/new`, `${HERE}/first/private/b`, 'inside first private/b'],
+  [`${FILES_HERE}/first/share/new`, `${FILES_HERE}/first/share/a%20b/%C3%A4.txt`, 'file first share/a b/ä.txt'],
+  [
+    `${FILES_HERE}/first/share/new`,
+    `${FILES_HERE}/first/share/f?sharesnapshot=2026-01-01T00:00:00.0000000Z`,
+    'file first share/f snapshot 2026-01-01T00:00:00.0000000Z',
+  ],
+  ['http://nas.local:10003/first/share/new', 'http://nas.local:10003/first/share/f', 'file first share/f'],
+  ['http://first.file.example.org/share/new', 'http://first.blob.example.org/private/b', 'inside first private/b'],
+  [
+    `${HERE}/first/c/new`,
+    'https://devstoreaccount1.file.core.windows.net/share/f',
+    '401 CannotVerifyCopySource NoAuthenticationInformation',
   ],
   [
     'http://nas.local/first/c/new',
@@ -419,3 +454,74 @@ for (const [permissions, ifTags, want] of [
     else assert.equal(((await acted) as { mayReadTags: boolean }).mayReadTags, want === 'tags');
   });
 }
+
+// ---- files
+
+describe('of a file', () => {
+  const AT = `${FILES_HERE}/first/share/new`;
+  const sign = (permissions: string, shareName = 'share', filePath = 'd/f', signer = 'first'): string => {
+    const credential = new FileSharedKeyCredential(signer, keyOf(signer).toString('base64'));
+    const expiresOn = new Date(NOW_MS + MINUTE_MS);
+    const asked = { shareName, filePath, permissions: FileSASPermissions.parse(permissions), expiresOn };
+    return generateFileSASQueryParameters(asked, credential).toString();
+  };
+  const DENIED = '403 CannotVerifyCopySource';
+
+  for (const [who, source, identity, want] of [
+    ['its owner', '/first/share/d/f', OWNER, 'file first share/d/f'],
+    ['another account', '/second/share/d/f', OWNER, '401 CannotVerifyCopySource NoAuthenticationInformation'],
+    [
+      'a SAS that is for the destination',
+      '/first/share/d/f',
+      SERVICE_SAS,
+      '401 CannotVerifyCopySource NoAuthenticationInformation',
+    ],
+    ['a SAS in the URL', `/first/share/d/f?${sign('r')}`, SERVICE_SAS, 'file first share/d/f'],
+    [
+      'another account with a SAS',
+      `/second/share/d/f?${sign('r', 'share', 'd/f', 'second')}`,
+      OWNER,
+      'file second share/d/f',
+    ],
+    [
+      'a SAS that may only write',
+      `/first/share/d/f?${sign('w')}`,
+      SERVICE_SAS,
+      `${DENIED} AuthorizationPermissionMismatch`,
+    ],
+    [
+      'a SAS of another file',
+      `/first/share/d/f?${sign('r', 'share', 'd/g')}`,
+      SERVICE_SAS,
+      `${DENIED} AuthenticationFailed`,
+    ],
+    ['what is a share', '/first/share', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+    ['what ends in a slash', '/first/share/d/', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+    ['what no file is called', '/first/share/a%3Ab', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+    ['no share', '/first/s/f', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+    ['no moment', '/first/share/f?sharesnapshot=yesterday', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+    ['what is no read', '/first/share/f?comp=metadata', OWNER, '- InvalidHeaderValue x-ms-copy-source'],
+  ] as const) {
+    test(`${who} gets ${want}`, async () => {
+      assert.equal(await outcome(resolve(`${FILES_HERE}${source}`, { at: AT, identity })), want);
+    });
+  }
+
+  test('trailing dots are the name only where the source has a header that says so', async () => {
+    const source = `${FILES_HERE}/first/share/d./f..`;
+    const headers = { 'x-ms-source-allow-trailing-dot': 'true' };
+    assert.equal(await outcome(resolve(source, { at: AT })), 'file first share/d/f');
+    assert.equal(await outcome(resolve(source, { at: AT, headers })), 'file first share/d./f..');
+    const others = { 'x-ms-allow-trailing-dot': 'true' };
+    assert.equal(await outcome(resolve(source, { at: AT, headers: others })), 'file first share/d/f');
+  });
+
+  test('the roles of a bearer at one service open nothing at the other', async () => {
+    const identity = user('rw');
+    assert.equal(await outcome(resolve(`${FILES_HERE}/first/share/f`, { at: AT, identity })), 'file first share/f');
+    assert.equal(
+      await outcome(resolve(`${HERE}/first/private/b`, { at: AT, identity })),
+      '401 CannotVerifyCopySource NoAuthenticationInformation',
+    );
+  });
+});

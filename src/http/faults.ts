@@ -359,6 +359,11 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   },
   DirectoryNotEmpty: { status: 409, message: 'The specified directory is not empty.' },
   FileLockConflict: { status: 409, message: 'A portion of the specified file is locked by an SMB client.' },
+  FileOAuthManagementApiRestrictedToSrp: {
+    status: 409,
+    message:
+      'This API takes bearer tokens in version 2024-11-04 and later. Use Shared Key or an account SAS with this one.',
+  },
   InvalidFileOrDirectoryPathName: {
     status: 400,
     message: 'The specified file or directory path name is too long, or has too many subdirectories.',

@@ -1,14 +1,20 @@
-/** Service properties as XML, for all services; some parts are Blob's alone. A part that is present must be complete. */
+/**
+ * Service properties as XML, for all services; some parts are Blob's alone, some File's. A part that is present must be
+ * complete, but for the settings of protocols.
+ */
 import type { ServiceLetter } from '../rules/acl.ts';
 import { type CorsRule, refuseCorsRules } from '../rules/cors.ts';
 import { effectiveVersion, NEWEST_VERSION } from '../rules/versions.ts';
-import type {
-  DeleteRetention,
-  Logging,
-  Metrics,
-  RetentionPolicy,
-  ServiceProperties,
-  StaticWebsite,
+import {
+  type DeleteRetention,
+  type Logging,
+  type Metrics,
+  type NfsSettings,
+  type RetentionPolicy,
+  type ServiceProperties,
+  SMB_SETTINGS,
+  type SmbSettings,
+  type StaticWebsite,
 } from '../service/service-properties.ts';
 import { invalidXml, invalidXmlNode, StorageError } from '../service/storage-error.ts';
 import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
@@ -16,7 +22,22 @@ import { childNamed, parseXml, type XmlNode, XmlWriter } from './xml.ts';
 export const PROPERTIES_BYTES_MAX = 64 * 1024;
 const RETENTION_DAYS_MAX = 365;
 
-const BLOB_PARTS: ReadonlySet<string> = new Set(['DefaultServiceVersion', 'DeleteRetentionPolicy', 'StaticWebsite']);
+const SMB_LISTS = [
+  ['Versions', 'versions'],
+  ['AuthenticationMethods', 'authenticationMethods'],
+  ['KerberosTicketEncryption', 'kerberosTicketEncryption'],
+  ['ChannelEncryption', 'channelEncryption'],
+] as const;
+
+/** Parts that not all services have. */
+const SOME_HAVE: ReadonlyMap<string, readonly ServiceLetter[]> = new Map<string, readonly ServiceLetter[]>([
+  ['DefaultServiceVersion', ['b']],
+  ['DeleteRetentionPolicy', ['b']],
+  ['StaticWebsite', ['b']],
+  ['Logging', ['b', 'q', 't']],
+  ['ShareDeleteRetentionPolicy', ['f']],
+  ['ProtocolSettings', ['f']],
+]);
 
 export function parseServiceProperties(body: Uint8Array, service: ServiceLetter): Partial<ServiceProperties> {
   const root = parseXml(body);
@@ -27,7 +48,7 @@ export function parseServiceProperties(body: Uint8Array, service: ServiceLetter)
 }
 
 function parsePart(node: XmlNode, service: ServiceLetter): Partial<ServiceProperties> {
-  if (service !== 'b' && BLOB_PARTS.has(node.name)) throw invalidXml(`${node.name} is not known here.`);
+  if (SOME_HAVE.get(node.name)?.includes(service) === false) throw unknownNode(node);
   switch (node.name) {
     case 'Logging':
       return { logging: parseLogging(node) };
@@ -45,10 +66,16 @@ function parsePart(node: XmlNode, service: ServiceLetter): Partial<ServiceProper
       return { deleteRetention: parseDeleteRetention(node) };
     case 'StaticWebsite':
       return { staticWebsite: parseStaticWebsite(node) };
+    case 'ShareDeleteRetentionPolicy':
+      return { shareDeleteRetention: parseRetention(node) };
+    case 'ProtocolSettings':
+      return parseProtocols(node);
     default:
-      throw invalidXml(`${node.name} is not known here.`);
+      throw unknownNode(node);
   }
 }
+
+const unknownNode = ({ name }: XmlNode): StorageError => invalidXml(`${name} is not known here.`);
 
 function parseLogging(node: XmlNode): Logging {
   return {
@@ -81,7 +108,7 @@ function parseRetention(node: XmlNode): RetentionPolicy {
 
 function parseCors(node: XmlNode): CorsRule[] {
   const rules = node.children.map((rule) => {
-    if (rule.name !== 'CorsRule') throw invalidXml(`${rule.name} is not known here.`);
+    if (rule.name !== 'CorsRule') throw unknownNode(rule);
     return {
       allowedOrigins: list(rule, 'AllowedOrigins'),
       allowedMethods: list(rule, 'AllowedMethods'),
@@ -135,6 +162,52 @@ function documentPath(node: XmlNode, name: string): string | null {
   return path === '' ? null : path;
 }
 
+function parseProtocols(node: XmlNode): Partial<Pick<ServiceProperties, 'smb' | 'nfs'>> {
+  let change: Partial<Pick<ServiceProperties, 'smb' | 'nfs'>> = {};
+  for (const protocol of node.children) {
+    if (protocol.name === 'SMB') change = { ...change, smb: parseSmb(protocol) };
+    else if (protocol.name === 'NFS') change = { ...change, nfs: parseNfs(protocol) };
+    else throw unknownNode(protocol);
+  }
+  return change;
+}
+
+function parseSmb(node: XmlNode): SmbSettings {
+  let settings: SmbSettings = {};
+  for (const child of node.children) {
+    const list = SMB_LISTS.find(([name]) => name === child.name)?.[1];
+    if (list !== undefined) settings = { ...settings, [list]: parseSmbList(child, SMB_SETTINGS[list]) };
+    else if (child.name === 'Multichannel') settings = { ...settings, multichannel: flag(child, 'Enabled') };
+    else if (child.name === 'EncryptionInTransit') settings = { ...settings, ...parseEncryption(child) };
+    else throw unknownNode(child);
+  }
+  return settings;
+}
+
+function parseNfs(node: XmlNode): NfsSettings {
+  const other = node.children.find(({ name }) => name !== 'EncryptionInTransit');
+  if (other !== undefined) throw unknownNode(other);
+  const encryption = childNamed(node, 'EncryptionInTransit');
+  return encryption === null ? {} : parseEncryption(encryption);
+}
+
+const parseEncryption = (node: XmlNode): { encryptionRequired: boolean } => ({
+  encryptionRequired: flag(node, 'Required'),
+});
+
+/** Between commas or semicolons: both are in use. None: all that there are. */
+function parseSmbList(node: XmlNode, known: readonly string[]): string[] {
+  const words = node.text
+    .split(/[,;]/)
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  return words.map((word) => {
+    const value = known.find((each) => each.toLowerCase() === word.toLowerCase());
+    if (value === undefined) throw invalidXmlNode(node.name, word);
+    return value;
+  });
+}
+
 function required(node: XmlNode, name: string): XmlNode {
   const child = childNamed(node, name);
   if (child === null) throw new StorageError('MissingRequiredXmlNode', { elements: { XmlNodeName: name } });
@@ -162,8 +235,17 @@ const list = (node: XmlNode, name: string): string[] =>
     .filter((item) => item !== '');
 
 export function renderServiceProperties(properties: ServiceProperties, service: ServiceLetter): string {
-  const { logging } = properties;
   const xml = new XmlWriter().open('StorageServiceProperties');
+  if (service !== 'f') renderLogging(xml, properties.logging);
+  renderMetrics(xml, 'HourMetrics', properties.hourMetrics);
+  renderMetrics(xml, 'MinuteMetrics', properties.minuteMetrics);
+  renderCors(xml, properties.cors);
+  if (service === 'b') renderBlobParts(xml, properties);
+  if (service === 'f') renderFileParts(xml, properties);
+  return xml.toString();
+}
+
+function renderLogging(xml: XmlWriter, logging: Logging): void {
   xml
     .open('Logging')
     .leaf('Version', logging.version)
@@ -172,11 +254,6 @@ export function renderServiceProperties(properties: ServiceProperties, service: 
     .leaf('Delete', logging.delete);
   renderRetention(xml, 'RetentionPolicy', logging.retention);
   xml.close();
-  renderMetrics(xml, 'HourMetrics', properties.hourMetrics);
-  renderMetrics(xml, 'MinuteMetrics', properties.minuteMetrics);
-  renderCors(xml, properties.cors);
-  if (service === 'b') renderBlobParts(xml, properties);
-  return xml.toString();
 }
 
 function renderBlobParts(xml: XmlWriter, properties: ServiceProperties): void {
@@ -198,6 +275,31 @@ function renderStaticWebsite(xml: XmlWriter, site: StaticWebsite): void {
     .leafIf('DefaultIndexDocumentPath', site.defaultIndexDocumentPath)
     .leafIf('ErrorDocument404Path', site.errorDocument404Path)
     .close();
+}
+
+function renderFileParts(xml: XmlWriter, { shareDeleteRetention, smb, nfs }: ServiceProperties): void {
+  renderRetention(xml, 'ShareDeleteRetentionPolicy', shareDeleteRetention);
+  xml
+    .open('ProtocolSettings')
+    .open('SMB')
+    .open('Multichannel')
+    .leaf('Enabled', smb.multichannel ?? false)
+    .close();
+  for (const [name, list] of SMB_LISTS) {
+    const words = smb[list] ?? [];
+    if (words.length > 0) xml.leaf(name, words.join(';'));
+  }
+  renderEncryption(xml, smb);
+  xml.close();
+  if (nfs.encryptionRequired !== undefined) {
+    renderEncryption(xml.open('NFS'), nfs);
+    xml.close();
+  }
+  xml.close();
+}
+
+function renderEncryption(xml: XmlWriter, { encryptionRequired }: NfsSettings): void {
+  if (encryptionRequired !== undefined) xml.open('EncryptionInTransit').leaf('Required', encryptionRequired).close();
 }
 
 function renderMetrics(xml: XmlWriter, name: string, metrics: Metrics): void {

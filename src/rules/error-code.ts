@@ -126,6 +126,7 @@ export type ErrorCode =
   | 'EntityAlreadyExists'
   | 'FeatureVersionMismatch'
   | 'FileLockConflict'
+  | 'FileOAuthManagementApiRestrictedToSrp'
   | 'IncrementalCopyBlobMismatch'
   | 'IncrementalCopyOfEarlierVersionSnapshotNotAllowed'
   | 'IncrementalCopySourceMustBeSnapshot'

@@ -15,6 +15,15 @@ const QUEUE_DELEGATOR = 'Storage Queue Delegator';
 const TABLE_CONTRIBUTOR = 'Storage Table Data Contributor';
 const TABLE_READER = 'Storage Table Data Reader';
 const TABLE_DELEGATOR = 'Storage Table Delegator';
+const ACCOUNT_CONTRIBUTOR = 'Storage Account Contributor';
+const FILE_CONTRIBUTOR = 'Storage File Data Privileged Contributor';
+const FILE_READER = 'Storage File Data Privileged Reader';
+const FILE_DELEGATOR = 'Storage File Delegator';
+const OF_SMB = [
+  'Storage File Data SMB Share Elevated Contributor',
+  'Storage File Data SMB Share Contributor',
+  'Storage File Data SMB Share Reader',
+] as const;
 
 type Row = readonly [names: readonly RoleName[], permissions: string, controls: boolean, delegates: boolean];
 
@@ -69,11 +78,30 @@ for (const [names, permissions, controls, delegates] of tableRows) {
   });
 }
 
+const fileRows: readonly Row[] = [
+  [[FILE_CONTRIBUTOR], 'rcwdl', false, false],
+  [[FILE_READER], 'rl', false, false],
+  [[FILE_DELEGATOR], '', false, true],
+  [[ACCOUNT_CONTRIBUTOR], '', true, true],
+  [OF_SMB, '', false, false],
+  [[FILE_DELEGATOR, FILE_READER], 'rl', false, true],
+  [[ACCOUNT_CONTRIBUTOR, FILE_CONTRIBUTOR], 'rcwdl', true, true],
+  [[OWNER, QUEUE_CONTRIBUTOR, FILE_READER], 'rl', false, false],
+];
+
+for (const [names, permissions, controls, delegates] of fileRows) {
+  test(`${names.join(' and ')} allows "${permissions}" at files`, () => {
+    assert.deepEqual(grantOf(names, 'f'), { permissions, controls, delegates });
+  });
+}
+
 test('a role of one service allows nothing at another', () => {
   for (const [name, services] of [
     [OWNER, ['q', 't', 'f']],
     [QUEUE_CONTRIBUTOR, ['b', 't', 'f']],
     [TABLE_CONTRIBUTOR, ['b', 'q', 'f']],
+    [FILE_CONTRIBUTOR, ['b', 'q', 't']],
+    [ACCOUNT_CONTRIBUTOR, ['b', 'q', 't']],
   ] as const) {
     for (const service of services) {
       assert.deepEqual(grantOf([name], service), { permissions: '', controls: false, delegates: false }, service);
@@ -85,11 +113,17 @@ test('whatever roles someone has, what they allow is among what can be granted',
   assert.deepEqual(grantablePermissions('b'), [EVERY_LETTER, 'racwdltfm', 'rl', '']);
   assert.deepEqual(grantablePermissions('q'), ['racwdlpu', 'ralp', 'rlp', 'ral', 'rap', 'rl', 'rp', 'a', '']);
   assert.deepEqual(grantablePermissions('t'), ['racwdlu', 'rl', '']);
-  assert.deepEqual(grantablePermissions('f'), ['']);
-  for (const service of ['b', 'q', 't'] as const) {
+  assert.deepEqual(grantablePermissions('f'), ['rcwdl', 'rl', '']);
+  for (const [service, word] of [
+    ['b', 'Blob'],
+    ['q', 'Queue'],
+    ['t', 'Table'],
+    ['f', 'File'],
+  ] as const) {
     const grantable = grantablePermissions(service);
-    for (let chosen = 0; chosen < 2 ** ROLE_NAMES.length; chosen++) {
-      const names = ROLE_NAMES.filter((_, index) => (chosen & (1 << index)) !== 0);
+    const ofService = ROLE_NAMES.filter((name) => name.includes(` ${word} `));
+    for (let chosen = 0; chosen < 2 ** ofService.length; chosen++) {
+      const names = ofService.filter((_, index) => (chosen & (1 << index)) !== 0);
       assert.ok(grantable.includes(grantOf(names, service).permissions), names.join());
     }
   }
@@ -105,6 +139,8 @@ for (const [text, name] of [
   ['StorageQueueDataMessageSender', SENDER],
   ['Storage Table Data Contributor', TABLE_CONTRIBUTOR],
   ['storagetabledatareader', TABLE_READER],
+  ['storagefiledataprivilegedreader', FILE_READER],
+  ['Storage File Data SMB Share Reader', OF_SMB[2]],
   ['Reader', null],
   ['Storage Blob Data', null],
   ['', null],

@@ -8,7 +8,7 @@ import type { ServiceLetter } from './acl.ts';
 export interface Grant {
   /** Letters of a SAS, in one fixed order. */
   readonly permissions: string;
-  /** Access policies and service properties. */
+  /** Access policies and service properties; at files, shares as such. */
   readonly controls: boolean;
   readonly delegates: boolean;
 }
@@ -20,7 +20,13 @@ interface Role extends Grant {
 /** Of all services. What a user delegation key is derived from holds a grant's letters in this order. */
 const LETTERS = 'racwdxyltfmeopiu';
 
-/** No role for queues or tables controls: in Azure that is in roles of the resource manager, which does not exist here. */
+const OF_SMB: Role = { service: 'f', permissions: '', controls: false, delegates: false };
+
+/**
+ * No role for queues or tables controls: in Azure that is in roles of the resource manager, which does not exist here. One
+ * of those is known all the same, and at files only, where not even a share is made by a role for data. Roles for SMB say
+ * who may mount a share: over REST they are worth nothing, but whoever has one is not without a role.
+ */
 const ROLES = {
   'Storage Blob Data Owner': { service: 'b', permissions: 'racwdxyltfmeopi', controls: true, delegates: true },
   'Storage Blob Data Contributor': { service: 'b', permissions: 'racwdltfm', controls: false, delegates: true },
@@ -34,6 +40,13 @@ const ROLES = {
   'Storage Table Data Contributor': { service: 't', permissions: 'racwdlu', controls: false, delegates: false },
   'Storage Table Data Reader': { service: 't', permissions: 'rl', controls: false, delegates: false },
   'Storage Table Delegator': { service: 't', permissions: '', controls: false, delegates: true },
+  'Storage Account Contributor': { service: 'f', permissions: '', controls: true, delegates: true },
+  'Storage File Data Privileged Contributor': { service: 'f', permissions: 'rcwdl', controls: false, delegates: false },
+  'Storage File Data Privileged Reader': { service: 'f', permissions: 'rl', controls: false, delegates: false },
+  'Storage File Delegator': { service: 'f', permissions: '', controls: false, delegates: true },
+  'Storage File Data SMB Share Elevated Contributor': OF_SMB,
+  'Storage File Data SMB Share Contributor': OF_SMB,
+  'Storage File Data SMB Share Reader': OF_SMB,
 } as const satisfies Readonly<Record<string, Role>>;
 
 export type RoleName = keyof typeof ROLES;

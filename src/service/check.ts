@@ -12,6 +12,7 @@ import { AppendedLists } from './check/appended-lists.ts';
 import { Awaited } from './check/awaited.ts';
 import { BlockLists } from './check/block-lists.ts';
 import { DueRows } from './check/due-rows.ts';
+import { Files } from './check/files.ts';
 import { Holders } from './check/holders.ts';
 import { NamedExtents } from './check/named-extents.ts';
 import { PastStates } from './check/past-states.ts';
@@ -50,6 +51,12 @@ export interface CheckReport {
   readonly entities: number;
   readonly queues: number;
   readonly messages: number;
+  /** Also deleted ones that can be restored. */
+  readonly shares: number;
+  readonly directories: number;
+  readonly files: number;
+  /** States of files and directories that only snapshots of their shares see. */
+  readonly pastFiles: number;
   readonly extents: number;
   readonly contentBytes: number;
   /** Let go of by committed changes, to be swept when the server runs again: not a fault. */
@@ -88,6 +95,13 @@ class Check {
   readonly #due = new DueRows(this.#findings);
   readonly #tables = new Tables(this.#findings);
   readonly #queues = new Queues({ findings: this.#findings, awaited: this.#awaited });
+  readonly #files = new Files({
+    findings: this.#findings,
+    awaited: this.#awaited,
+    due: this.#due,
+    holdPages: (content) => this.#holdPages(content),
+    isCopying: (copyId) => this.#pendingCopyIds.has(copyId),
+  });
   readonly #containerIds = new Set<Id>();
   readonly #liveStagings = new Set<Id>();
   readonly #pendingCopyIds = new Set<string>();
@@ -120,6 +134,7 @@ class Check {
     await this.#each('t', (entry) => this.#tables.table(entry, this.#awaited));
     await this.#each('e', (entry) => this.#tables.entity(entry, this.#awaited), STEP_ENTITIES);
     await this.#messages();
+    await this.#shares();
     await this.#pages();
     this.#blockLists.end(this.#awaited);
     this.#lists.end(this.#awaited);
@@ -135,7 +150,8 @@ class Check {
     const { queueCount: queues, messageCount: messages } = this.#queues;
     const { count: extents, bytes: contentBytes } = this.#extents;
     const awaitingSweep = this.#awaited.count;
-    const services = { ...this.#counts, tables, entities, queues, messages };
+    const { shareCount: shares, directoryCount: directories, fileCount: files, pastCount: pastFiles } = this.#files;
+    const services = { ...this.#counts, tables, entities, queues, messages, shares, directories, files, pastFiles };
     return { ...services, extents, contentBytes, awaitingSweep, findings: this.#findings };
   }
 
@@ -288,6 +304,24 @@ class Check {
     queues.end();
   }
 
+  // ---- shares
+
+  async #shares(): Promise<void> {
+    const files = this.#files;
+    const lookUp = (): Promise<void> => files.lookUp((keys) => this.#get(keys));
+    await this.#each('s', (entry) => files.share(entry));
+    await this.#each('o', (entry) => files.deletedShare(entry));
+    await this.#each('p', (entry) => files.snapshot(entry));
+    files.snapshotsEnd();
+    await this.#each('a', (entry) => files.permission(entry));
+    await this.#each('u', (entry) => files.usage(entry));
+    await this.#each('i', (entry) => files.place(entry), STEP_RECORDS, lookUp);
+    await this.#each('f', (entry) => files.node(entry), STEP_RECORDS, lookUp);
+    await this.#each('h', (entry) => files.pastNode(entry), STEP_RECORDS, lookUp);
+    await this.#each('j', (entry) => files.ended(entry), STEP_RECORDS, lookUp);
+    files.end();
+  }
+
   // ---- blocks, pages and who holds them
 
   #stagedBlock({ key, value }: Entry): void {
@@ -362,7 +396,7 @@ class Check {
 }
 
 /** In the order of their bytes. */
-const TABLES = 'ABCDEGHIJKLMNPRTVXemnqtv'.split('');
+const TABLES = 'ABCDEGHIJKLMNPRTVXaefhijmnopqstuv'.split('');
 
 const printable = (key: Uint8Array): string =>
   Buffer.from(key)

@@ -15,6 +15,7 @@ import type { Outside } from './copy/outside.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
+import { OpenTable } from './file/opens/open-table.ts';
 import { Known } from './known.ts';
 import { Census, SETTLING_BEATS } from './nodes/census.ts';
 import { type Chore, Chores } from './nodes/chores.ts';
@@ -94,6 +95,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   });
   const sweeper: Sweeper = new Sweeper({ engine, content, extents, nodes, census, onError });
   const copies = new Copies({ storage: () => storage, nodes, signals, onError });
+  const opens = new OpenTable({ storage: () => storage, owner: nodes.id, signals, onError });
   const storage: Storage = {
     engine,
     extents,
@@ -103,6 +105,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     copies,
     dispenser: new Dispenser(() => storage),
     counting: new CountShards(),
+    opens,
     clock,
     ids,
     etags: new EtagSource(options.slot),
@@ -113,13 +116,15 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   const duties = new Duties({ nodes, census, sweeper, chores, signals, isShared, onError });
   await duties.start();
   await copies.start();
+  await opens.start();
   const beat = async (): Promise<void> => {
     await duties.beat();
     await copies.look();
+    await opens.look();
   };
   const beats = beatEvery(options.beatMs === undefined ? BEAT_MS : options.beatMs, { beat, onError });
   const close = async (): Promise<void> => {
-    await Promise.all([duties.finish(), copies.close()]);
+    await Promise.all([duties.finish(), copies.close(), opens.stop()]);
     beats.stop();
     tellLeader.stop();
     // Where that fails, closing the engine does the same.

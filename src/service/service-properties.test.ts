@@ -20,3 +20,22 @@ test('a record of an earlier release has no website and keeps nothing that is de
   await setServiceProperties(storage, ACCOUNT, 'b', { deleteRetention });
   assert.deepEqual(await getServiceProperties(storage, ACCOUNT, 'b'), { ...before, deleteRetention });
 });
+
+test('of the protocols of the File service what is not said stays, and all else of it too', async (t) => {
+  const store = await TestStore.open();
+  t.after(() => store.close());
+  const { storage } = store;
+  const shareDeleteRetention = { enabled: true, days: 7 };
+  await setServiceProperties(storage, ACCOUNT, 'f', { shareDeleteRetention, smb: { versions: ['SMB3.1.1'] } });
+  await setServiceProperties(storage, ACCOUNT, 'f', { smb: { multichannel: true } });
+  await setServiceProperties(storage, ACCOUNT, 'f', { nfs: { encryptionRequired: true } });
+  assert.deepEqual(await getServiceProperties(storage, ACCOUNT, 'f'), {
+    ...DEFAULT_PROPERTIES,
+    shareDeleteRetention,
+    smb: { versions: ['SMB3.1.1'], multichannel: true },
+    nfs: { encryptionRequired: true },
+  });
+  await setServiceProperties(storage, ACCOUNT, 'f', { smb: { versions: [] } });
+  const { smb } = await getServiceProperties(storage, ACCOUNT, 'f');
+  assert.deepEqual(smb, { versions: [], multichannel: true });
+});

@@ -41,6 +41,25 @@ export interface StaticWebsite {
   readonly errorDocument404Path?: string;
 }
 
+export const SMB_SETTINGS = {
+  versions: ['SMB2.1', 'SMB3.0', 'SMB3.1.1'],
+  authenticationMethods: ['NTLMv2', 'Kerberos'],
+  kerberosTicketEncryption: ['RC4-HMAC', 'AES-256'],
+  channelEncryption: ['AES-128-CCM', 'AES-128-GCM', 'AES-256-GCM'],
+} as const;
+
+type SmbList = keyof typeof SMB_SETTINGS;
+
+/** What SMB clients may use. A list that is absent or empty allows everything; a switch that is absent is off. */
+export type SmbSettings = { readonly [List in SmbList]?: readonly string[] } & {
+  readonly multichannel?: boolean;
+  readonly encryptionRequired?: boolean;
+};
+
+export interface NfsSettings {
+  readonly encryptionRequired?: boolean;
+}
+
 export interface ServiceProperties {
   readonly logging: Logging;
   readonly hourMetrics: Metrics;
@@ -49,6 +68,10 @@ export interface ServiceProperties {
   readonly defaultServiceVersion: string | null;
   readonly deleteRetention: DeleteRetention;
   readonly staticWebsite: StaticWebsite;
+  /** Soft delete of shares. */
+  readonly shareDeleteRetention: RetentionPolicy;
+  readonly smb: SmbSettings;
+  readonly nfs: NfsSettings;
 }
 
 const NO_RETENTION: RetentionPolicy = { enabled: false };
@@ -61,6 +84,9 @@ export const DEFAULT_PROPERTIES: ServiceProperties = {
   defaultServiceVersion: null,
   deleteRetention: NO_RETENTION,
   staticWebsite: { enabled: false },
+  shareDeleteRetention: NO_RETENTION,
+  smb: {},
+  nfs: {},
 };
 
 /** Records of earlier releases lack the newer parts. */
@@ -87,7 +113,7 @@ export const knownServiceProperties = (
 ): Promise<ServiceProperties> =>
   storage.known.properties(account, service, () => getServiceProperties(storage, account, service));
 
-/** Parts not given stay as they are. */
+/** Parts not given stay as they are; of the protocols, so does every single setting. */
 export async function setServiceProperties(
   storage: Storage,
   account: string,
@@ -98,7 +124,18 @@ export async function setServiceProperties(
   await transact(storage.engine, async (tx) => {
     const value = await tx.get(key);
     const before = value === null ? DEFAULT_PROPERTIES : decode(value);
-    tx.put(key, encodeJson({ ...before, ...change }));
+    const smb = { ...before.smb, ...change.smb };
+    const nfs = { ...before.nfs, ...change.nfs };
+    tx.put(key, encodeJson({ ...before, ...change, smb, nfs }));
   });
   storage.known.forgetProperties();
+}
+
+/**
+ * For how many days deleted shares are kept; null: not at all. `properties`: the record of the account's File service, null
+ * where there is none.
+ */
+export function shareRetentionDaysOf(properties: Uint8Array | null): number | null {
+  const { shareDeleteRetention } = properties === null ? DEFAULT_PROPERTIES : decode(properties);
+  return shareDeleteRetention.enabled ? (shareDeleteRetention.days ?? null) : null;
 }

@@ -7,6 +7,7 @@ import type { CopyDesk } from './copy/copies.ts';
 import type { Outside } from './copy/outside.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
+import type { OpenTable } from './file/opens/open-table.ts';
 import type { Known } from './known.ts';
 import type { PageHolds } from './pages/page-holds.ts';
 import type { Dispenser } from './queue/get-messages.ts';
@@ -23,6 +24,8 @@ export interface Storage {
   readonly dispenser: Dispenser;
   /** Of messages in queues. */
   readonly counting: CountShards;
+  /** What SMB clients have open. */
+  readonly opens: OpenTable;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;

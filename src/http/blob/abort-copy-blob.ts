@@ -21,14 +21,14 @@ export const abortCopyBlob: Operation = {
   },
 };
 
-function requireAbort(exchange: Exchange): void {
+export function requireAbort(exchange: Exchange): void {
   const action = exchange.header('x-ms-copy-action');
   if (action === null) throw missingHeader('x-ms-copy-action');
   if (action.toLowerCase() !== 'abort') throw invalidHeader('x-ms-copy-action', action);
 }
 
 /** A GUID, as a lease id is. */
-function parseCopyId(exchange: Exchange): string {
+export function parseCopyId(exchange: Exchange): string {
   const text = exchange.target.query.get('copyid');
   if (text === null) {
     throw new StorageError('MissingRequiredQueryParameter', { elements: { QueryParameterName: 'copyid' } });

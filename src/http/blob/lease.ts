@@ -1,4 +1,4 @@
-/** Lease Blob and Lease Container: one request form, one answer form, two targets. */
+/** Lease Blob and Lease Container: one request form, one answer form, two targets; those of shares have it, too. */
 import { randomUUID } from 'node:crypto';
 import { blobNeeds, breakBlobLease, breakContainerLease } from '../../auth/needs.ts';
 import { type LeaseAction, type LeaseId, refuseBreakPeriod, refuseLeaseDuration } from '../../rules/lease.ts';
@@ -22,14 +22,14 @@ export const leaseBlob: Operation = {
   name: 'Lease Blob',
   need: (exchange) => (isBreak(exchange) ? breakBlobLease(exchange.version) : blobNeeds.leaseBlob),
   async handle(storage, exchange, resource) {
-    const action = parseAction(exchange);
+    const action = parseLeaseAction(exchange);
     const result = await leaseOnBlob(storage, {
       name: blobNameOf(exchange, resource),
       conditions: parseBlobConditions(exchange),
       version: exchange.version,
       action,
     });
-    return render(exchange, action, result);
+    return renderLease(exchange, action, result);
   },
 };
 
@@ -37,19 +37,19 @@ export const leaseContainer: Operation = {
   name: 'Lease Container',
   need: (exchange) => (isBreak(exchange) ? breakContainerLease(exchange.version) : blobNeeds.leaseContainer),
   async handle(storage, exchange, resource) {
-    const action = parseAction(exchange);
+    const action = parseLeaseAction(exchange);
     const result = await leaseOnContainer(storage, {
       name: containerNameOf(exchange, resource),
       conditions: parseConditions(exchange),
       action,
     });
-    return render(exchange, action, result);
+    return renderLease(exchange, action, result);
   },
 };
 
 const isBreak = (exchange: Exchange): boolean => exchange.header('x-ms-lease-action')?.toLowerCase() === 'break';
 
-function parseAction(exchange: Exchange): LeaseAction {
+export function parseLeaseAction(exchange: Exchange): LeaseAction {
   const text = exchange.header('x-ms-lease-action');
   if (text === null) throw missingHeader('x-ms-lease-action');
   const action = text.toLowerCase();
@@ -101,7 +101,7 @@ function parseBreakPeriod(exchange: Exchange): number | null {
 
 const parseSeconds = (text: string): number | null => (/^-?\d{1,9}$/.test(text) ? Number(text) : null);
 
-function render(exchange: Exchange, { action }: LeaseAction, result: LeaseResult): Reply {
+export function renderLease(exchange: Exchange, { action }: LeaseAction, result: LeaseResult): Reply {
   const headers = result.target === null ? [] : etagHeaders(exchange, result.target);
   if (action === 'break') headers.push('x-ms-lease-time', String(result.remainingSeconds));
   else if (result.lease.state === 'leased') headers.push('x-ms-lease-id', result.lease.id);

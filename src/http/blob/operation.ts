@@ -1,8 +1,8 @@
 /** The shape of one Blob operation at the HTTP door: what it needs, and how it is answered. */
 import type { Need } from '../../auth/identity.ts';
 import type { BlobName, ContainerName } from '../../service/blob/load.ts';
-import type { CopySource } from '../../service/copy/copy-source.ts';
 import type { Storage } from '../../service/storage.ts';
+import type { ResolveSource } from '../copy-source-resolver.ts';
 import type { OpenPart } from '../door.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 
@@ -19,8 +19,7 @@ export interface Operation {
 /** What some operations need of the server around them. */
 export interface Means {
   readonly openPart: OpenPart;
-  /** What `x-ms-copy-source` names, if the caller may read it. */
-  readonly resolveSource: (exchange: AuthorizedExchange) => Promise<CopySource>;
+  readonly resolveSource: ResolveSource;
 }
 
 /** What the path names. */

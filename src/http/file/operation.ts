@@ -5,6 +5,7 @@ import type { FileName, Path, ShareName } from '../../service/file/load.ts';
 import type { NodeRequest } from '../../service/file/request.ts';
 import type { Storage } from '../../service/storage.ts';
 import { invalidQuery } from '../../service/storage-error.ts';
+import type { ResolveSource } from '../copy-source-resolver.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 
 export interface Operation {
@@ -13,7 +14,15 @@ export interface Operation {
   readonly need: Need;
   /** It can be asked of a share's snapshot (`sharesnapshot`); absent: such a request is refused. */
   readonly takesSnapshot?: true;
-  handle(storage: Storage, exchange: AuthorizedExchange, resource: FileResource): Promise<Reply>;
+  handle(storage: Storage, exchange: AuthorizedExchange, resource: FileResource, means: Means): Promise<Reply>;
+}
+
+/** What some operations need of the server around them. */
+export interface Means {
+  /** What `x-ms-copy-source` names, if the caller may read it. */
+  readonly resolveSource: ResolveSource;
+  /** The path that `x-ms-file-rename-source` names, if the caller may take it away from there. */
+  readonly resolveRenameSource: (exchange: AuthorizedExchange, destination: FileResource) => Promise<Path>;
 }
 
 /** What path and `restype` name. */

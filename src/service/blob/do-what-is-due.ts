@@ -5,8 +5,9 @@ import { isGone } from '../../rules/retention.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
-import { blobKeys, expiryRange, parseBlobKey, servicePropertiesKey } from '../records/keys.ts';
+import { accountOf, blobKeys, expiryRange, parseBlobKey, servicePropertiesKey } from '../records/keys.ts';
 import { freshSnapshots, scanSteps } from '../records/scan.ts';
+import type { ShareRecord } from '../records/share-record.ts';
 import type { Storage } from '../storage.ts';
 import type { DueRecord } from './due.ts';
 import { endExpired } from './end-expired.ts';
@@ -38,6 +39,7 @@ async function doOne(storage: Storage, { key, value }: Entry): Promise<boolean> 
   const record = decodeJson<DueRecord>(value);
   if ('stagingId' in record) return expireStaging(storage, key, record);
   if ('blobKey' in record) return endBlob(storage, key, Buffer.from(record.blobKey, 'base64'));
+  if ('shareKey' in record) return endShare(storage, key, Buffer.from(record.shareKey, 'base64'));
   return endContainer(storage, key, Buffer.from(record.containerKey, 'base64'));
 }
 
@@ -72,9 +74,20 @@ async function endContainer(storage: Storage, key: Uint8Array, containerKey: Uin
     const value = await tx.get(containerKey);
     const container = value === null ? null : decodeJson<ContainerRecord>(value);
     if (container?.deleted === undefined || !isGone(container.deleted, storage.clock.nowMs())) return false;
-    const account = Buffer.from(containerKey).toString('latin1', 1, Buffer.from(containerKey).indexOf(0));
-    storage.extents.dropContainer(tx, account, container.id);
+    storage.extents.dropContainer(tx, accountOf(containerKey), container.id);
     tx.delete(containerKey);
+    return true;
+  });
+}
+
+async function endShare(storage: Storage, key: Uint8Array, shareKey: Uint8Array): Promise<boolean> {
+  return transact(storage.engine, async (tx) => {
+    tx.delete(key);
+    const value = await tx.get(shareKey);
+    const share = value === null ? null : decodeJson<ShareRecord>(value);
+    if (share?.deleted === undefined || !isGone(share.deleted, storage.clock.nowMs())) return false;
+    storage.extents.discardLater(tx, { kind: 'tree', account: accountOf(shareKey), id: share.id });
+    tx.delete(shareKey);
     return true;
   });
 }

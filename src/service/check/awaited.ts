@@ -11,6 +11,10 @@ export class Awaited {
   readonly tables = new Set<Id>();
   /** What queues held. */
   readonly messages = new Set<Id>();
+  /** Of deleted shares. */
+  readonly trees = new Set<Id>();
+  /** Trees of shares, some of whose earlier states may be seen by no snapshot any more. */
+  readonly treeEpochs = new Set<Id>();
   readonly extents = new Set<Id>();
   /** Lists of appended blocks. */
   readonly lists = new Set<Id>();
@@ -51,6 +55,12 @@ export class Awaited {
         return;
       case 'messages':
         this.messages.add(garbage.id);
+        return;
+      case 'tree':
+        this.trees.add(garbage.id);
+        return;
+      case 'treeEpoch':
+        this.treeEpochs.add(garbage.id);
         return;
     }
   }

@@ -17,18 +17,23 @@ export class DueRows {
   add({ key, value }: Entry): void {
     const due = decodeJson<DueRecord>(value);
     if ('stagingId' in due) this.#stagings.add(due.stagingId);
-    else this.#records.add(nameOf('blobKey' in due ? due.blobKey : due.containerKey, dueMsOf(key)));
+    else this.#records.add(nameOf(keyIn(due), dueMsOf(key)));
   }
 
   staging(id: Id, name: string): void {
     if (!this.#stagings.has(id)) this.#findings.push(`nobody will see that the staged blocks of ${name} expire`);
   }
 
-  /** A blob or a container that ends at this time. */
+  /** A blob, a container or a share that ends at this time. */
   record(key: Key, { dueMs, name }: { dueMs: number; name: string }): void {
     if (this.#records.has(nameOf(Buffer.from(key).toString('base64'), dueMs))) return;
     this.#findings.push(`nobody will see that the time of ${name} is over`);
   }
+}
+
+function keyIn(due: Exclude<DueRecord, { stagingId: string }>): string {
+  if ('blobKey' in due) return due.blobKey;
+  return 'containerKey' in due ? due.containerKey : due.shareKey;
 }
 
 const nameOf = (key: string, dueMs: number): string => `${dueMs} ${key}`;

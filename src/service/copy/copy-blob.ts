@@ -1,9 +1,8 @@
 /**
- * Copy Blob: from a blob of this server at once, by sharing its content; from outside in the background, while the
- * destination is an empty blob with a pending copy.
+ * Copy Blob: from a blob of this server at once, by sharing its content; from a file or from outside in the background,
+ * while the destination is an empty blob with a pending copy.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Id } from '../../base/ids.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import { type CopyState, pendingCopy } from '../../rules/copy.ts';
@@ -20,9 +19,11 @@ import { copyJobKey } from '../records/keys.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { invalidHeader, StorageError } from '../storage-error.ts';
-import { type CopyJob, type FetchedSource, partBytesFor } from './copy-job.ts';
-import type { CopySource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';
+import { type CopyJob, type FetchedSource, partBytesFor, type ToBlob } from './copy-job.ts';
+import type { CopySource, FileSource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';
 import { type DestinationRequest, refuseEarly, storeCopy, storeCopyIn } from './destination.ts';
+import { doneSoon } from './done-soon.ts';
+import { lookAtFileSource } from './file-source.ts';
 import { loadSource } from './inside-source.ts';
 import type { OutsideHead } from './outside.ts';
 import { isInPlace, shareSource } from './share-source.ts';
@@ -42,13 +43,22 @@ export interface BlobCopied extends BlobWritten {
 }
 
 export async function copyBlob(storage: Storage, request: CopyBlobRequest): Promise<BlobCopied> {
-  const { source } = request;
   try {
-    return source.kind === 'inside'
-      ? await copyInside(storage, source, request)
-      : await beginFetching(storage, source, request);
+    return await copyFrom(storage, request);
   } catch (error) {
     throw asConditionNotMet(error);
+  }
+}
+
+function copyFrom(storage: Storage, request: CopyBlobRequest): Promise<BlobCopied> {
+  const { source } = request;
+  switch (source.kind) {
+    case 'inside':
+      return copyInside(storage, source, request);
+    case 'file':
+      return copyFile(storage, source, request);
+    case 'outside':
+      return copyOutside(storage, source, request);
   }
 }
 
@@ -108,23 +118,14 @@ async function copyInside(storage: Storage, source: InsideSource, request: CopyB
     });
     return { record, content };
   });
-  return hold === null ? copiedAs(begun.record) : awaitPages(storage, { jobId, hold, record: begun.record, request });
+  return hold === null ? copiedAs(begun.record) : awaitCopied(storage, { jobId, hold, record: begun.record, request });
 }
 
-const PAGES_PATIENCE_MS = 1_000;
-
-/** Most maps of pages are copied in no time: the answer can wait for that. */
-async function awaitPages(
+async function awaitCopied(
   storage: Storage,
-  { jobId, hold, record, request }: { jobId: Id; hold: PageHold; record: BlobRecord; request: CopyBlobRequest },
+  { jobId, hold, record, request }: { jobId: Id; hold: PageHold | null; record: BlobRecord; request: CopyBlobRequest },
 ): Promise<BlobCopied> {
-  const patience = new AbortController();
-  const { signal } = patience;
-  await Promise.race([
-    storage.copies.begun(jobId, hold),
-    delay(PAGES_PATIENCE_MS, undefined, { signal, ref: false }).catch(() => {}),
-  ]);
-  patience.abort();
+  await doneSoon(storage, jobId, hold);
   const { name } = request;
   const { blob } = await storage.readers.inSnapshot((snapshot) =>
     loadCommittedBlob(snapshotReader(snapshot), { name }, { nowMs: storage.clock.nowMs(), known: storage.known }),
@@ -148,17 +149,46 @@ function refuseSeal(seals: boolean | null, type: BlobType): void {
   if (seals === true && type !== 'AppendBlob') throw invalidHeader('x-ms-seal-blob', 'true');
 }
 
-type NewJob<Job extends CopyJob = CopyJob> = Job extends CopyJob ? Omit<Job, 'blobKey'> : never;
+type NewJob<Job extends CopyJob = CopyJob> = Job extends ToBlob ? Omit<Job, 'blobKey'> : never;
 
 function putJob(tx: Transaction, jobId: Id, { keys }: LoadedToWrite, job: NewJob): void {
   tx.put(copyJobKey(jobId), encodeJson({ ...job, blobKey: Buffer.from(keys.blob).toString('base64') }));
 }
 
-// ---- outside
+// ---- what has to be read
 
-async function beginFetching(storage: Storage, source: OutsideSource, request: CopyBlobRequest): Promise<BlobCopied> {
+async function copyOutside(storage: Storage, source: OutsideSource, request: CopyBlobRequest): Promise<BlobCopied> {
   await refuseEarly(storage, request);
   const head = await askSource(storage, source, request.demands);
+  const { url, authorization } = source;
+  const { record, jobId } = await beginFetching(storage, { head, from: { url, authorization } }, request);
+  void storage.copies.begun(jobId, null);
+  return copiedAs(record);
+}
+
+async function copyFile(storage: Storage, { name }: FileSource, request: CopyBlobRequest): Promise<BlobCopied> {
+  await refuseEarly(storage, request);
+  const { demands, version } = request;
+  const { conditions } = demands;
+  const { etag, ...node } = await lookAtFileSource(storage, { name, conditions, range: null, version });
+  const head = { ...node, etag: `"${etag}"`, blobType: null, sequenceNumber: null };
+  const from = { inside: { file: name }, url: '', authorization: null };
+  const { record, jobId } = await beginFetching(storage, { head, from }, request);
+  return awaitCopied(storage, { jobId, hold: null, record, request });
+}
+
+type SourceHead = Omit<OutsideHead, 'status' | 'totalBytes'>;
+
+interface Begun {
+  readonly record: BlobRecord;
+  readonly jobId: Id;
+}
+
+async function beginFetching(
+  storage: Storage,
+  { head, from }: { head: SourceHead; from: Pick<FetchedSource, 'inside' | 'url' | 'authorization'> },
+  request: CopyBlobRequest,
+): Promise<Begun> {
   const type = head.blobType ?? 'BlockBlob';
   refuseSeal(request.seals, type);
   const { lengthBytes, metadata, sequenceNumber } = head;
@@ -167,9 +197,8 @@ async function beginFetching(storage: Storage, source: OutsideSource, request: C
   }
   const { contentMd5 = null, ...headers } = head.headers;
   const [jobId, copyId] = [storage.ids.next(), randomUUID()];
-  const { url, authorization } = source;
   const { etag, lastModifiedMs } = head;
-  const fetched: FetchedSource = { url, authorization, etag, lastModifiedMs, lengthBytes, contentMd5 };
+  const fetched: FetchedSource = { ...from, etag, lastModifiedMs, lengthBytes, contentMd5 };
   const record = await storeCopy(storage, request, async (tx, { loaded, nowMs }) => {
     putJob(tx, jobId, loaded, {
       copyId,
@@ -196,8 +225,7 @@ async function beginFetching(storage: Storage, source: OutsideSource, request: C
       copy: pendingCopy({ id: copyId, source: request.shownSource, lengthBytes }),
     };
   });
-  void storage.copies.begun(jobId, null);
-  return copiedAs(record);
+  return { record, jobId };
 }
 
 /** What readers find until the copy is done. */
@@ -206,10 +234,11 @@ function nothingYet(tx: Transaction, storage: Storage, type: BlobType): BlobCont
   return type === 'AppendBlob' ? { kind: 'appended', lists: [], blockCount: 0 } : { kind: 'empty' };
 }
 
-async function askSource(
+/** What a source outside promises now. */
+export async function askSource(
   storage: Storage,
   { url, authorization }: OutsideSource,
-  { conditions, ifTags }: SourceDemands,
+  { conditions, ifTags }: Pick<SourceDemands, 'conditions' | 'ifTags'>,
 ): Promise<OutsideHead> {
   const { signal } = storage.copies;
   try {

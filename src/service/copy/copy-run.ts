@@ -9,12 +9,13 @@ import { type CopyState, isPending } from '../../rules/copy.ts';
 import type { StagedExtent } from '../extents/extents.ts';
 import type { PageHold } from '../pages/page-holds.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
-import { decodeJson, encodeJson } from '../records/codec.ts';
+import { encodeJson } from '../records/codec.ts';
 import { copyJobKey } from '../records/keys.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { type CopyClaim, holdsClaim } from './copy-claim.ts';
 import { describeFailure, describeRetry, isOfSource, isPassing, TOOK_TOO_LONG } from './copy-failure.ts';
 import { COPY_LIFE_MS, type CopyJob, retryAfter } from './copy-job.ts';
+import { type CopyPlace, type CopyRecord, placeOf } from './copy-place.ts';
 import type { CopiedContent, CopySteps, CopyWork, Step, Waiting } from './copy-work.ts';
 import { FetchBlob } from './fetch-blob.ts';
 import { FetchPages } from './fetch-pages.ts';
@@ -23,7 +24,7 @@ import { SharePages } from './share-pages.ts';
 
 const PROGRESS_MS = 1_000;
 
-/** The blob is gone, or no longer waits for this copy. */
+/** The destination is gone, or no longer waits for this copy. */
 class NotWanted extends Error {}
 /** Another node works on it by now. */
 class ClaimLost extends Error {}
@@ -44,7 +45,7 @@ export class CopyRun implements CopySteps {
   readonly signal: AbortSignal;
   readonly #claim: CopyClaim;
   readonly #work: CopyWork;
-  readonly #blobKey: Uint8Array;
+  readonly #place: CopyPlace;
   readonly #jobKey: Uint8Array;
   readonly #onError: (error: unknown) => void;
   readonly #ending = new AbortController();
@@ -56,7 +57,7 @@ export class CopyRun implements CopySteps {
     this.signal = AbortSignal.any([signal, this.#ending.signal]);
     this.#claim = claim;
     this.#work = workOf(job, this, hold);
-    this.#blobKey = Buffer.from(job.blobKey, 'base64');
+    this.#place = placeOf(storage, job);
     this.#jobKey = copyJobKey(jobId);
     this.#onError = onError;
   }
@@ -65,7 +66,7 @@ export class CopyRun implements CopySteps {
   async run(): Promise<void> {
     const ticks = setInterval(() => this.look(), PROGRESS_MS).unref();
     try {
-      await this.#work.run(await this.transact((_, { blob }) => blob.copy.bytesCopied));
+      await this.#work.run(await this.transact((_, { record }) => record.copy.bytesCopied));
     } catch (error) {
       await this.#conclude(this.#ending.signal.aborted ? this.#ending.signal.reason : error);
     } finally {
@@ -87,11 +88,11 @@ export class CopyRun implements CopySteps {
   }
 
   async #noteProgress(): Promise<void> {
-    await this.transact((tx, { blob, nowMs }) => {
+    await this.transact(async (tx, { record, place, nowMs }) => {
       if (nowMs - this.#work.job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
       const bytesCopied = this.#work.reachedBytes;
-      if (bytesCopied > blob.copy.bytesCopied) {
-        tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied } }));
+      if (bytesCopied > record.copy.bytesCopied) {
+        await place.change(tx, { ...record, copy: { ...record.copy, bytesCopied } });
       }
     });
   }
@@ -99,10 +100,10 @@ export class CopyRun implements CopySteps {
   async transact<T>(step: Step<T>): Promise<T> {
     return transact(this.storage.engine, async (tx) => {
       if (!(await holdsClaim(tx, this.#claim))) throw new ClaimLost();
-      const value = await tx.get(this.#blobKey);
-      const blob = value === null ? null : decodeJson<BlobRecord>(value);
-      if (blob?.copy?.id !== this.#claim.job.copyId || !isPending(blob.copy)) throw new NotWanted();
-      return step(tx, { blob: { ...blob, copy: blob.copy }, nowMs: this.storage.clock.nowMs() });
+      const place = await this.#place(tx);
+      const copy = place?.record.copy;
+      if (place == null || copy?.id !== this.#claim.job.copyId || !isPending(copy)) throw new NotWanted();
+      return step(tx, { record: { ...place.record, copy }, place, nowMs: this.storage.clock.nowMs() });
     });
   }
 
@@ -114,22 +115,25 @@ export class CopyRun implements CopySteps {
     const { extents } = this.storage;
     await extents.publishing(extent, () =>
       this.transact(async (tx, waiting) => {
-        const { blob } = waiting;
+        const { record, place } = waiting;
         const { contentMd5, ...content } = await publish(tx, waiting);
-        await extents.drop(tx, blob);
-        this.finish(tx, waiting, {
-          ...content,
-          ...(contentMd5 === null ? {} : { headers: { ...blob.headers, contentMd5 } }),
-        });
+        const headers = contentMd5 === null ? {} : { headers: { ...record.headers, contentMd5 } };
+        await place.replace(tx, this.#finished(tx, waiting, { ...content, ...headers }));
       }),
     );
   }
 
-  finish(tx: Transaction, waiting: Waiting, change: Partial<BlobRecord>): BlobRecord {
-    const { blob, nowMs } = waiting;
-    const { description: _, ...copy } = change.copy ?? blob.copy;
+  async finish(tx: Transaction, waiting: Waiting, change: Partial<CopyRecord>): Promise<CopyRecord> {
+    const record = this.#finished(tx, waiting, change);
+    await waiting.place.change(tx, record);
+    return record;
+  }
+
+  #finished(tx: Transaction, waiting: Waiting, change: Partial<CopyRecord>): CopyRecord {
+    const { record, nowMs } = waiting;
+    const { description: _, ...copy } = change.copy ?? record.copy;
     tx.delete(this.#jobKey);
-    return this.#putChanged(tx, waiting, {
+    return this.#changed(waiting, {
       ...change,
       copy: { ...copy, status: 'success', bytesCopied: copy.bytesTotal, completedMs: nowMs },
     });
@@ -150,11 +154,12 @@ export class CopyRun implements CopySteps {
     }
   }
 
-  /** The blob stays, with its metadata and without content, or as it was before where it takes incremental copies. */
+  /** The destination stays, with its metadata and without content, or as it was where it takes incremental copies. */
   async #fail(description: string): Promise<void> {
-    await this.transact((tx, waiting) => {
-      const copy: CopyState = { ...waiting.blob.copy, status: 'failed', description, completedMs: waiting.nowMs };
-      this.#putChanged(tx, waiting, { copy, ...(copy.incremental === true ? {} : { lengthBytes: 0 }) });
+    await this.transact(async (tx, waiting) => {
+      const copy: CopyState = { ...waiting.record.copy, status: 'failed', description, completedMs: waiting.nowMs };
+      const lengthBytes = copy.incremental === true ? waiting.record.lengthBytes : 0;
+      await waiting.place.change(tx, this.#changed(waiting, { copy, lengthBytes }));
       this.#endJob(tx);
     });
   }
@@ -162,15 +167,15 @@ export class CopyRun implements CopySteps {
   async #tryAgainLater(error: unknown): Promise<void> {
     if (!isOfSource(error)) this.#onError(error);
     const description = describeRetry(error);
-    await this.transact((tx, { blob, nowMs }) => {
+    await this.transact(async (tx, { record, place, nowMs }) => {
       if (nowMs - this.#work.job.startedMs >= COPY_LIFE_MS) throw new TookTooLong();
       const { job, keptBytes } = this.#work.again(tx);
       this.putJob(tx, { ...job, retry: retryAfter(job.retry, { nowMs, keptBytes }) });
-      tx.put(this.#blobKey, encodeJson({ ...blob, copy: { ...blob.copy, bytesCopied: keptBytes, description } }));
+      await place.change(tx, { ...record, copy: { ...record.copy, bytesCopied: keptBytes, description } });
     });
   }
 
-  /** Of a copy that was aborted, or whose container is gone: the blob is not this copy's to change any more. */
+  /** Of a copy that was aborted, or whose container is gone: the destination is not this copy's to change any more. */
   async #clearAway(): Promise<void> {
     await transact(this.storage.engine, async (tx) => {
       if (await holdsClaim(tx, this.#claim)) this.#endJob(tx);
@@ -182,12 +187,10 @@ export class CopyRun implements CopySteps {
     tx.delete(this.#jobKey);
   }
 
-  #putChanged(tx: Transaction, { blob, nowMs }: Waiting, change: Partial<BlobRecord>): BlobRecord {
-    const etag = this.storage.etags.next(blob.etag, nowMs);
-    const lastModifiedMs = changedAt(blob.lastModifiedMs, nowMs);
-    const record: BlobRecord = { ...blob, ...change, etag, lastModifiedMs };
-    tx.put(this.#blobKey, encodeJson(record));
-    return record;
+  #changed({ record, nowMs }: Waiting, change: Partial<CopyRecord>): CopyRecord {
+    const etag = this.storage.etags.next(record.etag, nowMs);
+    const lastModifiedMs = changedAt(record.lastModifiedMs, nowMs);
+    return { ...record, ...change, etag, lastModifiedMs } as CopyRecord;
   }
 }
 
@@ -200,6 +203,7 @@ function workOf(job: CopyJob, steps: CopySteps, hold: PageHold | null): CopyWork
     case 'sharePages':
       return new SharePages(job, steps, hold);
     case 'followSnapshot':
-      return new FollowSnapshot(job, steps, hold);
+      // Such a job is of a blob alone.
+      return new FollowSnapshot(job, steps as CopySteps<BlobRecord>, hold);
   }
 }

@@ -2,6 +2,7 @@
 import type { Conditions } from '../../rules/conditions.ts';
 import type { ByteRange } from '../../rules/range-header.ts';
 import type { BlobAt, BlobName } from '../blob/load.ts';
+import type { FileName } from '../file/load.ts';
 
 /** A blob of this server, of any of its accounts, that the caller may read. Whether it exists is not known yet. */
 export interface InsideSource {
@@ -13,6 +14,12 @@ export interface InsideSource {
   readonly mayReadTags: boolean;
 }
 
+/** A file of this server, of any of its accounts, that the caller may read. Whether it exists is not known yet. */
+export interface FileSource {
+  readonly kind: 'file';
+  readonly name: FileName;
+}
+
 /** Something that is fetched over HTTP. Both texts may hold secrets: neither belongs into a log or an answer. */
 export interface OutsideSource {
   readonly kind: 'outside';
@@ -21,7 +28,7 @@ export interface OutsideSource {
   readonly authorization: string | null;
 }
 
-export type CopySource = InsideSource | OutsideSource;
+export type CopySource = InsideSource | FileSource | OutsideSource;
 
 /** The `x-ms-source-*` headers. */
 export interface SourceDemands {

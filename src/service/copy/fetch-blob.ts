@@ -1,9 +1,10 @@
-/** Fetches a block or append blob from outside, part by part. The last part is published with the blob itself. */
+/** Fetches what a block or append blob is to hold, part by part. The last part is published with the blob itself. */
 import type { Transaction } from '../../engine/transact.ts';
 import type { StagedExtent } from '../extents/extents.ts';
 import { canResume, type FetchBlobJob } from './copy-job.ts';
 import { dropParts, joinParts, loadParts, NO_PARTS, type Parts, putPart } from './copy-parts.ts';
 import type { CopySteps, CopyWork } from './copy-work.ts';
+import { readerOf } from './inside-reader.ts';
 import { SourceBytes } from './source-bytes.ts';
 
 export class FetchBlob implements CopyWork {
@@ -25,7 +26,8 @@ export class FetchBlob implements CopyWork {
     const { storage, signal } = this.#steps;
     const { source, partBytes } = this.job;
     this.#parts = await loadParts(storage.engine, this.job);
-    const bytes = new SourceBytes({ outside: storage.outside, source, fromBytes: this.#parts.bytes, signal });
+    const outside = readerOf(storage, source);
+    const bytes = new SourceBytes({ outside, source, fromBytes: this.#parts.bytes, signal });
     this.#bytes = bytes;
     for (;;) {
       const missingBytes = source.lengthBytes - this.#parts.bytes;

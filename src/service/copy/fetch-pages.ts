@@ -1,6 +1,6 @@
 /**
- * Fetches a page blob from outside, a window at a time, into a map that becomes the blob's when it is complete. Pages of
- * zeros are not stored: that is what a page is where nothing was written.
+ * Fetches a page blob from outside, or what a file is to hold, a window at a time, into a map that becomes the destination's
+ * when it is complete. Pages of zeros are not stored: that is what a page is where nothing was written.
  */
 import type { Transaction } from '../../engine/transact.ts';
 import { PAGE_BYTES } from '../../rules/page-range.ts';
@@ -10,6 +10,7 @@ import { createPages, dropPages } from '../pages/page-map.ts';
 import { writePages } from '../pages/write-pages.ts';
 import { canResume, type FetchPagesJob } from './copy-job.ts';
 import type { CopySteps, CopyWork } from './copy-work.ts';
+import { readerOf } from './inside-reader.ts';
 import { SourceBytes } from './source-bytes.ts';
 
 const WINDOW_BYTES = 4 * 1024 * 1024;
@@ -34,11 +35,12 @@ export class FetchPages implements CopyWork {
   async run(): Promise<void> {
     const { storage, signal } = this.#steps;
     const { source, reachedBytes } = this.job;
-    this.#bytes = new SourceBytes({ outside: storage.outside, source, fromBytes: reachedBytes, signal });
+    const outside = readerOf(storage, source);
+    this.#bytes = new SourceBytes({ outside, source, fromBytes: reachedBytes, signal });
     while (this.job.reachedBytes < source.lengthBytes) {
       const offsetBytes = this.job.reachedBytes;
       const lengthBytes = Math.min(WINDOW_BYTES, source.lengthBytes - offsetBytes);
-      const window = await this.#bytes.takeWhole(lengthBytes);
+      const window = wholePages(await this.#bytes.takeWhole(lengthBytes));
       for (const span of writtenSpans(window)) {
         const bytes = window.subarray(span.offsetBytes, span.offsetBytes + span.lengthBytes);
         await this.#write({ offsetBytes: offsetBytes + span.offsetBytes, lengthBytes: span.lengthBytes }, bytes);
@@ -92,6 +94,12 @@ export class FetchPages implements CopyWork {
   async close(): Promise<void> {
     await this.#bytes?.close();
   }
+}
+
+/** A file may end within a page; what follows in it is zeros. */
+function wholePages(window: Buffer): Buffer {
+  const overBytes = window.length % PAGE_BYTES;
+  return overBytes === 0 ? window : Buffer.concat([window, ZEROS.subarray(overBytes)]);
 }
 
 async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

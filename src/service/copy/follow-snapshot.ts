@@ -9,7 +9,7 @@ import { MapGone } from '../pages/copy-pages.ts';
 import { followPages } from '../pages/follow-pages.ts';
 import type { PageHold } from '../pages/page-holds.ts';
 import { freezePages } from '../pages/page-map.ts';
-import type { PagesContent } from '../records/blob-record.ts';
+import type { BlobRecord, PagesContent } from '../records/blob-record.ts';
 import { parseBlobKey, pastKey } from '../records/keys.ts';
 import type { FollowSnapshotJob } from './copy-job.ts';
 import type { CopySteps, CopyWork } from './copy-work.ts';
@@ -18,11 +18,11 @@ import { holdSource } from './share-pages.ts';
 
 export class FollowSnapshot implements CopyWork {
   readonly job: FollowSnapshotJob;
-  readonly #steps: CopySteps;
+  readonly #steps: CopySteps<BlobRecord>;
   #hold: PageHold | null;
   reachedBytes = 0;
 
-  constructor(job: FollowSnapshotJob, steps: CopySteps, hold: PageHold | null) {
+  constructor(job: FollowSnapshotJob, steps: CopySteps<BlobRecord>, hold: PageHold | null) {
     this.job = job;
     this.#steps = steps;
     this.#hold = hold;
@@ -42,7 +42,7 @@ export class FollowSnapshot implements CopyWork {
       engine: storage.engine,
       extents: storage.extents,
       from,
-      to: await this.#steps.transact((_, { blob }) => blob.content as PagesContent),
+      to: await this.#steps.transact((_, { record }) => record.content as PagesContent),
       fromBytes: this.reachedBytes,
       transact: this.#steps.transact.bind(this.#steps),
     };
@@ -60,10 +60,10 @@ export class FollowSnapshot implements CopyWork {
     const { taken, source, blobKey } = this.job;
     const address = parseBlobKey(Buffer.from(blobKey, 'base64'));
     await this.#steps.transact(async (tx, waiting) => {
-      const { blob, nowMs } = waiting;
+      const { record: blob, nowMs } = waiting;
       const { frozen, current } = freezePages(tx, blob.content as PagesContent);
       const moment = await freeMoment(tx, address, 'snapshot', nowMs);
-      const record = this.#steps.finish(tx, waiting, {
+      const record = await this.#steps.finish(tx, waiting, {
         ...taken,
         content: current,
         copy: { ...blob.copy, destinationSnapshot: moment },

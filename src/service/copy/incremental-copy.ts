@@ -72,7 +72,7 @@ export async function incrementalCopyBlob(storage: Storage, request: Incremental
 // ---- may it be?
 
 function requireSnapshot(source: CopySource): SnapshotSource {
-  if (source.kind === 'outside') {
+  if (source.kind !== 'inside') {
     const sentence = 'Incremental copies are made of snapshots on this server only.';
     throw cannotVerify({ status: 409, code: null, sentence });
   }

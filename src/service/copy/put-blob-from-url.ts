@@ -35,7 +35,7 @@ class NotShared extends Error {}
 export async function putBlobFromUrl(storage: Storage, request: PutBlobFromUrlRequest): Promise<PutFromUrl> {
   refuseTagOption(request);
   const { source } = request;
-  if (source.kind === 'outside' || mustRead(request)) return fetch(storage, request);
+  if (source.kind !== 'inside' || mustRead(request)) return fetch(storage, request);
   try {
     return await shareInside(storage, source, request);
   } catch (error) {

@@ -7,7 +7,8 @@ import { getBlob } from '../blob/get-blob.ts';
 import type { Body } from '../blob/take-body.ts';
 import type { BlobHeaders } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
-import type { CopySource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';
+import type { CopySource, FileSource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';
+import { asFileSourceRefusal, readFileSource } from './file-source.ts';
 import { asSourceRefusal, refuseAsSource } from './inside-source.ts';
 import { asVerifyFailure, cannotVerify } from './verify-failure.ts';
 
@@ -37,9 +38,8 @@ export async function readingSource<T>(
   request: SourceRequest & { readonly bytesMax: number },
   use: (read: ReadSource) => Promise<T>,
 ): Promise<T> {
-  const { source, demands } = request;
-  const opened =
-    source.kind === 'inside' ? await openInside(storage, source, request) : await openOutside(storage, source, request);
+  const { demands } = request;
+  const opened = await open(storage, request);
   try {
     if (opened.lengthBytes > request.bytesMax) throw sourceTooLarge(request.bytesMax);
     return await use({ ...opened, body: bodyOf(opened, demands) });
@@ -52,6 +52,32 @@ export async function readingSource<T>(
 
 export const sourceTooLarge = (bytesMax: number): Error =>
   cannotVerify({ status: 409, code: null, sentence: `The source is larger than ${bytesMax} bytes.` });
+
+function open(storage: Storage, request: SourceRequest): Promise<OpenedSource> {
+  const { source } = request;
+  switch (source.kind) {
+    case 'inside':
+      return openInside(storage, source, request);
+    case 'file':
+      return openFile(storage, source, request);
+    case 'outside':
+      return openOutside(storage, source, request);
+  }
+}
+
+async function openFile(
+  storage: Storage,
+  { name }: FileSource,
+  { demands, version }: SourceRequest,
+): Promise<OpenedSource> {
+  const { conditions, range } = demands;
+  const read = await readFileSource(storage, { name, conditions, range, version }).catch((error: unknown) => {
+    throw asFileSourceRefusal(error);
+  });
+  const { node, bytes, slice } = read;
+  const { headers, metadata, lengthBytes } = node;
+  return { type: null, headers, metadata, tags: null, bytes, lengthBytes: slice?.lengthBytes ?? lengthBytes };
+}
 
 async function openInside(
   storage: Storage,

@@ -1,15 +1,19 @@
 /**
- * Copies a page blob of this server into a map that becomes the copy's when it is complete. No byte is copied, but every
+ * Copies a page blob or a file of this server into a map that becomes the copy's when it is complete. No byte is copied, but every
  * row of the map is, and there may be many of them. Meanwhile the source is held as it was when the copy began; after a
  * restart it must not have changed since.
  */
 import type { Transaction } from '../../engine/transact.ts';
 import { loadCommittedBlob } from '../blob/load.ts';
+import { findNode, refuseUnlessFile } from '../file/load.ts';
 import { copyPages, MapGone } from '../pages/copy-pages.ts';
 import type { PageHold } from '../pages/page-holds.ts';
 import { dropPages, raiseEpoch } from '../pages/page-map.ts';
+import type { BlobRecord } from '../records/blob-record.ts';
+import type { FileRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';
-import type { HeldSource, SharePagesJob } from './copy-job.ts';
+import { StorageError } from '../storage-error.ts';
+import type { HeldBlob, HeldFile, HeldSource, SharePagesJob } from './copy-job.ts';
 import type { CopySteps, CopyWork } from './copy-work.ts';
 import { SourceRefused, SourceUnreachable } from './outside.ts';
 
@@ -70,13 +74,29 @@ export class SharePages implements CopyWork {
 /** After a restart: the source, if it is there and as it was. */
 export async function holdSource(storage: Storage, source: HeldSource): Promise<PageHold> {
   const { hold } = await storage.holds.take(async (tx) => {
-    const nowMs = storage.clock.nowMs();
-    const { blob } = await loadCommittedBlob(tx, source, { nowMs, known: storage.known });
-    if (blob === null) throw new SourceRefused({ status: 404, code: 'BlobNotFound' });
-    const { content, etag } = blob;
+    const { content, etag } = await ('file' in source
+      ? loadHeldFile(tx, storage, source)
+      : loadHeldBlob(tx, storage, source));
     const isSame = etag === source.etag && content.kind === 'pages';
     return { content: isSame ? content : null };
   });
   if (hold === null) throw new SourceRefused({ status: 412, code: 'ConditionNotMet' });
   return hold;
+}
+
+async function loadHeldBlob(tx: Transaction, storage: Storage, source: HeldBlob): Promise<BlobRecord> {
+  const nowMs = storage.clock.nowMs();
+  const { blob } = await loadCommittedBlob(tx, source, { nowMs, known: storage.known });
+  if (blob === null) throw new SourceRefused({ status: 404, code: 'BlobNotFound' });
+  return blob;
+}
+
+async function loadHeldFile(tx: Transaction, storage: Storage, { file }: HeldFile): Promise<FileRecord> {
+  try {
+    const found = await findNode(tx, file, storage.known);
+    refuseUnlessFile(found);
+    return found.node;
+  } catch (error) {
+    throw error instanceof StorageError ? new SourceRefused({ status: 404, code: error.code }) : error;
+  }
 }

@@ -12,7 +12,7 @@ const TRIES_MAX = 4;
 const PAUSE_MS = 100;
 
 export class SourceBytes {
-  readonly #outside: Outside;
+  readonly #outside: Pick<Outside, 'open'>;
   readonly #source: FetchedSource;
   readonly #signal: AbortSignal;
   #body: OutsideBody | null = null;
@@ -22,7 +22,12 @@ export class SourceBytes {
   /** Of all that came in. */
   reachedBytes: number;
 
-  constructor(options: { outside: Outside; source: FetchedSource; fromBytes: number; signal: AbortSignal }) {
+  constructor(options: {
+    outside: Pick<Outside, 'open'>;
+    source: FetchedSource;
+    fromBytes: number;
+    signal: AbortSignal;
+  }) {
     this.#outside = options.outside;
     this.#source = options.source;
     this.#signal = options.signal;

@@ -16,7 +16,8 @@ export function refuseTagOption({ source, tagOption, tags }: TagRequest): void {
   if (tagOption === 'REPLACE') return;
   if (tags !== null) throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException');
   if (source.kind === 'outside') throw notYet('copying the tags of a source outside of this server');
-  if (!source.mayReadTags) {
+  // A file has none.
+  if (source.kind === 'inside' && !source.mayReadTags) {
     const sentence = 'What opens the source does not open its tags.';
     throw cannotVerify({ status: 403, code: 'AuthorizationPermissionMismatch', sentence });
   }

@@ -13,6 +13,8 @@ import { type ContentStore, ExtentMissing, type PlacedExtent } from '../../conte
 import type { Engine, Entry, KeyRange } from '../../engine/engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import { indexTags } from '../blob/tag-index.ts';
+import { sweepTree, type TreeSweep } from '../file/sweep-tree.ts';
+import { sweepTreeEpoch } from '../file/sweep-tree-epoch.ts';
 import type { Census, Pins } from '../nodes/census.ts';
 import { type Nodes, SWEEP } from '../nodes/nodes.ts';
 import { type PageSweep, sweepCut, sweepEpoch } from '../pages/sweep-pages.ts';
@@ -66,6 +68,7 @@ export class Sweeper {
   #pass: Promise<void> = Promise.resolve();
   #closed = false;
   readonly #pageSweep: PageSweep;
+  readonly #treeSweep: TreeSweep;
 
   constructor(options: {
     engine: Engine;
@@ -81,7 +84,9 @@ export class Sweeper {
     this.#nodes = options.nodes;
     this.#census = options.census;
     this.#onError = options.onError;
-    this.#pageSweep = { engine: options.engine, extents: options.extents, isClosed: () => this.#closed };
+    const parts = { engine: options.engine, extents: options.extents, isClosed: () => this.#closed };
+    this.#pageSweep = parts;
+    this.#treeSweep = parts;
   }
 
   /** There is something to sweep; a pass starts soon. */
@@ -213,6 +218,10 @@ export class Sweeper {
         return sweepEpoch(this.#pageSweep, entry, garbage);
       case 'cut':
         return sweepCut(this.#pageSweep, entry, garbage);
+      case 'tree':
+        return sweepTree(this.#treeSweep, entry, garbage);
+      case 'treeEpoch':
+        return sweepTreeEpoch(this.#treeSweep, entry, garbage);
     }
   }
 

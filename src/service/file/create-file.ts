@@ -1,4 +1,5 @@
 import type { Transaction } from '../../engine/transact.ts';
+import { isPending } from '../../rules/copy.ts';
 import { isReadOnly } from '../../rules/file-attributes.ts';
 import { AVAILABLE, afterWrite, leaseAt, refuseFileWrite } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
@@ -23,6 +24,8 @@ export interface CreateFileRequest extends FileRequest {
   readonly properties: PropertyChanges;
   /** What the file begins with; null: zeros. Not longer than the file. */
   readonly body: Body | null;
+  /** Whether a file that is there may be replaced; absent: it may. */
+  readonly mayOverwrite?: boolean;
 }
 
 export interface FileCreated extends Stored<FileRecord> {
@@ -38,7 +41,7 @@ export async function createFile(storage: Storage, request: CreateFileRequest): 
     storage.counting.use((shard) =>
       changing(storage, request, async (tx, uses) => {
         const found = await findNode(tx, request.name, storage.known);
-        await refuseOverwrite(storage, found, { leaseId: request.leaseId, uses });
+        await refuseOverwrite(storage, found, { ...request, uses });
         const before = found.node?.kind === 'file' ? found.node : null;
         await changeUsage(tx, { storage, shard }, found, request.lengthBytes - (before?.lengthBytes ?? 0));
         const file = await newFile(tx, storage, { found, request, taken });
@@ -57,14 +60,17 @@ export async function refuseOverwrite(
   {
     leaseId,
     uses,
+    mayOverwrite = true,
     ignoresReadOnly = false,
   }: {
     leaseId: FileRequest['leaseId'];
     uses: Uses;
+    mayOverwrite?: boolean;
     ignoresReadOnly?: boolean;
   },
 ): Promise<void> {
   const { node, parent } = found;
+  if (node !== null && !mayOverwrite) throw new StorageError('AuthorizationPermissionMismatch');
   if (parent === null || node?.kind === 'directory') throw new StorageError('ResourceTypeMismatch');
   await uses.refusePending(found);
   const lease = node === null ? AVAILABLE : leaseAt(node.lease, storage.clock.nowMs());
@@ -72,6 +78,7 @@ export async function refuseOverwrite(
   if (refusal !== null) throw new StorageError(refusal);
   if (node === null) return;
   if (isReadOnly(node.attributes) && !ignoresReadOnly) throw new StorageError('ReadOnlyAttribute');
+  if (isPending(node.copy)) throw new StorageError('PendingCopyOperation');
   await uses.admit(found, 'overwrite');
 }
 

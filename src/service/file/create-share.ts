@@ -55,7 +55,7 @@ export async function createShare(storage: Storage, name: ShareName, request: Ne
       createdAt: fileTimeAt(nowMs),
       writtenAt: fileTimeAt(nowMs),
       changedAt: fileTimeAt(nowMs),
-      permission: await permissionOfRoot(tx, tree),
+      permission: permissionOfRoot(tx, tree),
       metadata: [],
     };
     tx.put(shareKey(name.account, name.share), encodeJson(share));

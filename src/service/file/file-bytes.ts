@@ -3,7 +3,7 @@
  * within a page writes that page anew, with what the rest of it was: so what is allocated is always whole pages, and a
  * file written byte by byte has no more pieces than one written page by page. Behind a file's end its last page is zeros.
  */
-import type { IdSource } from '../../base/ids.ts';
+import type { Id, IdSource } from '../../base/ids.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import { chunksOver, endOf, type Span, spanOf } from '../../rules/page-ranges.ts';
 import type { StagedExtent } from '../extents/extents.ts';
@@ -11,6 +11,7 @@ import { chunkStates } from '../pages/chunk-states.ts';
 import { createPages } from '../pages/page-map.ts';
 import { PAGE_SETTINGS } from '../pages/page-settings.ts';
 import { resizePages, writePages } from '../pages/write-pages.ts';
+import { UnreadableRecord } from '../records/codec.ts';
 import { decodeInline } from '../records/extent-record.ts';
 import { extentKey } from '../records/keys.ts';
 import type { LayoutPiece } from '../records/layout.ts';
@@ -72,14 +73,18 @@ export async function withOldBytes<T>(
   change: (old: OldBytes) => Promise<T>,
 ): Promise<T> {
   const old = new OldBytes();
+  const gone = new Set<Id>();
   for (;;) {
     try {
       return await change(old);
     } catch (error) {
       if (!(error instanceof BytesNeeded)) throw error;
+      const { extent } = error.piece;
+      if (gone.has(extent.id)) throw new UnreadableRecord(`extent ${extent.id} has no record`);
       const bytes = await readers.readExtent(error.piece);
-      // Gone: others have written there meanwhile, and the change will find out.
-      if (bytes !== null) old.note(error.piece, bytes);
+      // Others have written there meanwhile, and the change will find out.
+      if (bytes === null) gone.add(extent.id);
+      else old.note(error.piece, bytes);
     }
   }
 }

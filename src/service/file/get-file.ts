@@ -32,6 +32,8 @@ export interface FileReadWithBytes extends FileRead {
 
 export interface GetFileRequest extends FileRequest {
   readonly range: WantedRange | null;
+  /** Absent: Get File. */
+  readonly operation?: 'copy from';
 }
 
 export async function getFile(storage: Storage, request: GetFileRequest): Promise<FileReadWithBytes> {
@@ -71,7 +73,7 @@ async function findSlice(
     throw new StorageError('InvalidRange', { headers: { 'Content-Range': `bytes */${lengthBytes}` } });
   }
   const wanted = slice ?? { offsetBytes: 0, lengthBytes };
-  await uses.admit(found, 'get file', wanted);
+  await uses.admit(found, request.operation ?? 'get file', wanted);
   return { found, slice, wanted };
 }
 

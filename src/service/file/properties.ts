@@ -49,7 +49,7 @@ export async function newProperties(
     createdAt: timeOf(given.createdAt, nowMs) ?? fileTimeAt(nowMs),
     writtenAt: timeOf(given.writtenAt, nowMs) ?? fileTimeAt(nowMs),
     changedAt: given.changedAt ?? fileTimeAt(nowMs),
-    permission: await permissionOfNew(tx, at, given.permission),
+    permission: await permissionOfNew(tx, storage, at, given.permission),
   };
 }
 
@@ -69,7 +69,7 @@ export async function changedProperties(
     createdAt: timeOf(given.createdAt, nowMs) ?? node.createdAt,
     writtenAt: timeOf(given.writtenAt, nowMs) ?? node.writtenAt,
     changedAt: given.changedAt ?? fileTimeAt(nowMs),
-    permission: await permissionOfChanged(tx, { tree, parent, kind, permission }, given.permission),
+    permission: await permissionOfChanged(tx, storage, { tree, parent, kind, permission }, given.permission),
   };
 }
 

@@ -4,15 +4,17 @@ import { endOf } from '../../rules/page-ranges.ts';
 import type { Slice } from '../../rules/range-header.ts';
 import type { Body } from '../blob/take-body.ts';
 import type { FileRecord } from '../records/node-record.ts';
-import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { changeFile } from './change-file.ts';
+import { changeFile, refuseFileChange } from './change-file.ts';
 import { clearBytes, withOldBytes, writeBytes } from './file-bytes.ts';
 import { findNode, refuseUnlessFile } from './load.ts';
+import { NOBODY, reading, type Uses } from './opens/admit.ts';
 import { NO_CHANGES, type PropertyChanges } from './properties.ts';
 import type { FileRequest, Stored } from './request.ts';
 import { takeRange } from './take-range.ts';
+
+const OPERATION = 'put range';
 
 export interface PutRangeRequest extends FileRequest {
   readonly range: Slice;
@@ -29,13 +31,13 @@ export interface RangePut extends Stored<FileRecord> {
 
 export async function putRange(storage: Storage, request: PutRangeRequest): Promise<RangePut> {
   const { body, range } = request;
-  if (body !== null && !storage.extents.isSmall(body.lengthBytes)) await refuseEarly(storage, request);
+  if (body !== null && !storage.extents.isSmall(body.lengthBytes)) await refuseRangeEarly(storage, request);
   const taken = body === null ? null : await takeRange(storage, range.offsetBytes, body);
   const properties: PropertyChanges = { ...NO_CHANGES, writtenAt: request.keepsWriteTime ? null : 'now' };
   const stored = await storage.extents.publishing(taken?.bytes.middle ?? null, () =>
     withOldBytes(storage, (old) =>
       changeFile(storage, request, {
-        operation: 'put range',
+        operation: OPERATION,
         properties,
         async change(file, tx) {
           refuseRange(file, range);
@@ -52,11 +54,18 @@ export async function putRange(storage: Storage, request: PutRangeRequest): Prom
 }
 
 /** A long body is not taken in for a request that is refused anyway. Judged again in the transaction. */
-async function refuseEarly(storage: Storage, { name, range }: PutRangeRequest): Promise<void> {
-  await storage.readers.inSnapshot(async (snapshot) => {
-    const found = await findNode(snapshotReader(snapshot), name, storage.known);
+export async function refuseRangeEarly(
+  storage: Storage,
+  request: Pick<PutRangeRequest, 'name' | 'leaseId' | 'waitMs' | 'range'>,
+): Promise<void> {
+  await reading(storage, request, async (_snapshot, reader, uses) => {
+    const found = await findNode(reader, request.name, storage.known);
     refuseUnlessFile(found);
-    refuseRange(found.node, range);
+    // Who else uses the file is asked once, in the transaction.
+    const early: Uses = { ...NOBODY, refusePending: (each) => uses.refusePending(each) };
+    const { leaseId } = request;
+    await refuseFileChange(storage, found, { leaseId, operation: OPERATION, uses: early, properties: NO_CHANGES });
+    refuseRange(found.node, request.range);
   });
 }
 

@@ -55,4 +55,5 @@ async function usedBeside({ engine }: Pick<Storage, 'engine'>, tree: TreeAddress
 }
 
 /** A shard may be below zero: files grow through others than they go by. */
-const decodeUsage = (value: Uint8Array | null): bigint => (value === null ? 0n : asBuffer(value).readBigInt64BE());
+export const decodeUsage = (value: Uint8Array | null): bigint =>
+  value === null ? 0n : asBuffer(value).readBigInt64BE();

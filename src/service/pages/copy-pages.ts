@@ -11,6 +11,7 @@ import { share } from '../extents/references.ts';
 import type { PagesContent } from '../records/blob-record.ts';
 import { decodeChunk, encodeChunk, pieceCountOf } from '../records/page-chunk.ts';
 import { chunkKey, copiedKey, epochKey } from '../records/page-keys.ts';
+import type { RangeReader } from '../records/scan.ts';
 import { type ChunkState, chunkStates } from './chunk-states.ts';
 import { extentsIn } from './let-go.ts';
 import { isAnyLive } from './live-epochs.ts';
@@ -49,6 +50,18 @@ export async function* copyPages(copy: PagesCopy): AsyncGenerator<number> {
   }
 }
 
+/** All of a map in the caller's transaction, in which the one that is copied need not be frozen. False: it is too much. */
+export async function copyPagesIn(
+  tx: Transaction,
+  { from, to, lengthBytes, settings = PAGE_SETTINGS }: Omit<PagesCopy, 'engine' | 'fromBytes'>,
+): Promise<boolean> {
+  const span = { fromChunk: 0, toChunk: Math.ceil(lengthBytes / settings.chunkBytes) };
+  const { rows, nextChunk } = await readStep(tx, from, span, settings);
+  if (nextChunk < span.toChunk) return false;
+  if (rows.length > 0) await copyRows(tx, { from, to, rows });
+  return true;
+}
+
 interface Row {
   readonly chunk: number;
   readonly value: Uint8Array;
@@ -61,19 +74,28 @@ async function readRows(
   span: ChunkSpan,
   settings: PageSettings,
 ): Promise<{ rows: Row[]; nextChunk: number }> {
+  const snapshot = engine.snapshot();
+  try {
+    return await readStep(snapshot, from, span, settings);
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function readStep(
+  reader: RangeReader,
+  from: PagesContent,
+  span: ChunkSpan,
+  settings: PageSettings,
+): Promise<{ rows: Row[]; nextChunk: number }> {
   const { stepRows, stepPieces } = settings;
   const rows: Row[] = [];
   let pieceCount = 0;
-  const snapshot = engine.snapshot();
-  try {
-    for await (const { chunk, states } of chunkStates(snapshot, [from], span, { ...settings, walkRows: stepRows })) {
-      const { value } = states[0] as ChunkState;
-      pieceCount += pieceCountOf(value);
-      if (rows.length > 0 && (rows.length >= stepRows || pieceCount > stepPieces)) return { rows, nextChunk: chunk };
-      rows.push({ chunk, value });
-    }
-  } finally {
-    snapshot.close();
+  for await (const { chunk, states } of chunkStates(reader, [from], span, { ...settings, walkRows: stepRows })) {
+    const { value } = states[0] as ChunkState;
+    pieceCount += pieceCountOf(value);
+    if (rows.length > 0 && (rows.length >= stepRows || pieceCount > stepPieces)) return { rows, nextChunk: chunk };
+    rows.push({ chunk, value });
   }
   return { rows, nextChunk: span.toChunk };
 }

@@ -29,4 +29,8 @@ export type GarbageRecord =
   /** A deleted table, with all its entities. */
   | { readonly kind: 'table'; readonly account: string; readonly id: Id }
   /** What a queue held when it was cleared or deleted. */
-  | { readonly kind: 'messages'; readonly account: string; readonly id: Id };
+  | { readonly kind: 'messages'; readonly account: string; readonly id: Id }
+  /** A deleted share's tree, with everything that is keyed by the share's id. */
+  | { readonly kind: 'tree'; readonly account: string; readonly id: Id }
+  /** The snapshot is gone that kept this epoch of a share's tree. */
+  | { readonly kind: 'treeEpoch'; readonly account: string; readonly id: Id; readonly epoch: number };

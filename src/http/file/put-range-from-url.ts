@@ -1,0 +1,56 @@
+import { fileNeeds } from '../../auth/needs.ts';
+import { formatFileTime } from '../../rules/file-time.ts';
+import type { Slice } from '../../rules/range-header.ts';
+import type { SourceDemands } from '../../service/copy/copy-source.ts';
+import { putRangeFromUrl as put } from '../../service/file/put-range-from-url.ts';
+import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { refuseBody } from '../blob/copy-headers.ts';
+import { parseHash } from '../blob/request-headers.ts';
+import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from '../blob/response-headers.ts';
+import { bodyTooLarge } from '../body.ts';
+import { parseSourceDemands } from '../copy-source-headers.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Operation } from './operation.ts';
+import { parseKeepsWriteTime } from './property-headers.ts';
+import { parseWrite } from './put-range.ts';
+import { parseFileRequest, RANGE_BYTES_MAX, requireRange } from './request-headers.ts';
+
+export const putRangeFromUrl: Operation = {
+  name: 'Put Range From URL',
+  need: fileNeeds.setFile,
+  async handle(storage, exchange, resource, { resolveSource }) {
+    refuseBody(exchange);
+    if (parseWrite(exchange) === 'clear') throw invalidHeader('x-ms-write', 'clear');
+    const range = requireRange(exchange);
+    if (range.lengthBytes > RANGE_BYTES_MAX) throw bodyTooLarge(RANGE_BYTES_MAX);
+    const demands = parseSourceDemands(exchange);
+    refuseOtherLength(exchange, demands, range);
+    const { node, crc64 } = await put(storage, {
+      ...parseFileRequest(exchange, resource),
+      range,
+      demands,
+      keepsWriteTime: parseKeepsWriteTime(exchange),
+      ifMatchCrc64: parseHash(exchange, 'x-ms-source-if-match-crc64', 8),
+      ifNoneMatchCrc64: parseHash(exchange, 'x-ms-source-if-none-match-crc64', 8),
+      version: exchange.version,
+      source: await resolveSource(exchange),
+    });
+    const headers = etagHeaders(exchange, node).concat(
+      hashHeaders({ md5: null, crc64 }),
+      'x-ms-file-last-write-time',
+      formatFileTime(node.writtenAt),
+    );
+    return { status: 201, headers: headers.concat(SERVER_ENCRYPTED) };
+  },
+};
+
+const SOURCE_RANGE = 'x-ms-source-range';
+
+/** The source's range names both its ends, too, and is as long as the one that is written. */
+function refuseOtherLength(exchange: Exchange, { range: sourceRange }: SourceDemands, range: Slice): void {
+  if (sourceRange === null) throw missingHeader(SOURCE_RANGE);
+  const { firstOffsetBytes, lastOffsetBytes } = sourceRange;
+  if (lastOffsetBytes === null || lastOffsetBytes - firstOffsetBytes + 1 !== range.lengthBytes) {
+    throw invalidHeader(SOURCE_RANGE, exchange.header(SOURCE_RANGE) ?? '');
+  }
+}

@@ -1,0 +1,111 @@
+/** Opening a file or directory for an SMB client: judged and noted in the transaction that found or made it. */
+import type { Id } from '../../../base/ids.ts';
+import type { Transaction } from '../../../engine/transact.ts';
+import { isReadOnly } from '../../../rules/file-attributes.ts';
+import type { OpenId } from '../../../rules/in-use.ts';
+import { leaseAt } from '../../../rules/lease.ts';
+import type { Caching, CachingStyle } from '../../../rules/oplock.ts';
+import type { ShareMode } from '../../../rules/share-mode.ts';
+import { judgeOpen, type Openable, resolveCaching, type SmbOpen } from '../../../rules/smb-open.ts';
+import { encodeJson } from '../../records/codec.ts';
+import { useKey } from '../../records/file-keys.ts';
+import type { NodeRecord } from '../../records/node-record.ts';
+import type { Storage } from '../../storage.ts';
+import type { FoundNode } from '../load.ts';
+import { follow, putAsks } from './follow.ts';
+import { loadUses, type UsedNode } from './node-uses.ts';
+import type { ClientInfo, OpenRecord } from './use-record.ts';
+
+export interface OpenRequest extends ShareMode {
+  /** The content is replaced: by the caller, in the same transaction. */
+  readonly overwrites?: boolean;
+  readonly deletesOnClose?: boolean;
+  /** What the client wishes to cache, with an oplock, or with a lease whose key stands for the client and the file. */
+  readonly caching?: Caching;
+  readonly leaseKey?: string;
+  readonly client: ClientInfo;
+}
+
+export interface Opened {
+  readonly id: OpenId;
+  /** A number of 64 bits, in decimal. */
+  readonly handleId: string;
+  readonly node: NodeRecord;
+  readonly caching: Caching;
+  /** Where the use is noted, and the name of the share; null: something in a snapshot, which is never locked. */
+  readonly place: UsedPlace | null;
+  /** Others were asked to give something up, and it is not waited for. */
+  readonly hasAsked: boolean;
+}
+
+export interface UsedPlace extends UsedNode {
+  readonly account: string;
+  readonly share: string;
+}
+
+export interface Opening {
+  readonly storage: Storage;
+  readonly owner: Id;
+  readonly openId: OpenId;
+  /** The name of the share in which the node was found. */
+  readonly share: string;
+}
+
+export async function openNode(
+  tx: Transaction,
+  { storage, owner, openId, share }: Opening,
+  { tree, node, snapshot }: FoundNode,
+  request: OpenRequest,
+): Promise<Opened> {
+  const nowMs = storage.clock.nowMs();
+  const handleId = String(BigInt(storage.etags.next(null, nowMs)));
+  if (snapshot !== null) return { id: openId, handleId, node, caching: '', place: null, hasAsked: false };
+  const place = { account: tree.account, share, shareId: tree.shareId, nodeId: node.id };
+  const uses = await loadUses(tx, place);
+  const open = smbOpenOf(request, { owner, openId });
+  const openable = openableOf(node, nowMs);
+  const hasAsked = putAsks(tx, uses, owner, follow(uses, judgeOpen(uses.inUse, openable, open)));
+  const { access, share: shared, style, cacheKey, deletesOnClose } = open;
+  const caching = resolveCaching(uses.inUse, openable, open);
+  const sameCache = [...uses.opens].filter(([, other]) => other.cacheKey === cacheKey);
+  for (const [id, other] of sameCache) if (other.caching !== caching) putOpen(tx, place, id, { ...other, caching });
+  const breaking = sameCache[0]?.[1].breaking;
+  putOpen(tx, place, openId, {
+    owner,
+    handleId,
+    kind: node.kind,
+    access,
+    share: shared,
+    caching,
+    style,
+    cacheKey,
+    ...(breaking === undefined ? {} : { breaking }),
+    deletesOnClose,
+    client: request.client,
+    openedAtMs: nowMs,
+  });
+  return { id: openId, handleId, node, caching, place, hasAsked };
+}
+
+export function putOpen(tx: Transaction, { shareId, nodeId }: UsedNode, id: OpenId, record: OpenRecord): void {
+  tx.put(useKey(shareId, nodeId, 'open', id), encodeJson(record));
+}
+
+/** A lease belongs to the node that its client is connected to. */
+function smbOpenOf(
+  { access, share, overwrites = false, deletesOnClose = false, caching = '', leaseKey }: OpenRequest,
+  { owner, openId }: { owner: Id; openId: OpenId },
+): SmbOpen {
+  const style: CachingStyle = leaseKey === undefined ? 'oplock' : 'lease';
+  const cacheKey = leaseKey === undefined ? openId : `${owner} ${leaseKey}`;
+  return { access, share, overwrites, deletesOnClose, caching, style, cacheKey };
+}
+
+function openableOf(node: NodeRecord, nowMs: number): Openable {
+  const lease = node.kind === 'file' ? leaseAt(node.lease, nowMs).state : 'available';
+  return {
+    isDirectory: node.kind === 'directory',
+    isReadOnly: isReadOnly(node.attributes),
+    isLeased: lease === 'leased' || lease === 'breaking',
+  };
+}

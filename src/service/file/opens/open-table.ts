@@ -1,0 +1,430 @@
+/**
+ * Everything that SMB clients of this node have open, and its side of what all nodes know about that (use-record.ts).
+ * Opening, closing, locking and the like are transactions that read all uses of the file or directory, as REST requests do
+ * (admit.ts), so that of two who exclude each other one sees the other. What is asked of this node's clients is heard of by
+ * word, and looked for with every beat, since words may be lost.
+ */
+import type { Id } from '../../../base/ids.ts';
+import { type Transaction, transact } from '../../../engine/transact.ts';
+import type { ByteLock, LockRange } from '../../../rules/byte-lock.ts';
+import type { OpenId } from '../../../rules/in-use.ts';
+import type { Caching } from '../../../rules/oplock.ts';
+import type { Signals } from '../../../signals/signals.ts';
+import type { NodeId } from '../../records/node-record.ts';
+import { freshSnapshots } from '../../records/scan.ts';
+import type { Storage } from '../../storage.ts';
+import { StorageError } from '../../storage-error.ts';
+import { type FileName, type FoundNode, findNode, refuseMissing } from '../load.ts';
+import { type Attended, attend, type CachingBreak } from './attend.ts';
+import { closeOpen } from './close-open.ts';
+import { putAsk, putAsks } from './follow.ts';
+import { Deadline, MustWait } from './must-wait.ts';
+import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
+import { type Opened, type OpenRequest, openNode, type UsedPlace } from './open-node.ts';
+import { shareUses } from './share-uses.ts';
+import {
+  type Acknowledged,
+  acknowledgeBreak,
+  lockRanges,
+  markForDeletion,
+  OpenClosed,
+  reconnectOpen,
+  type Using,
+  unlockRanges,
+} from './use-open.ts';
+import type { ClientInfo } from './use-record.ts';
+import { type Listening, Words } from './words.ts';
+
+/** Whoever waits looks by itself so often, in case word was lost. */
+const LOOK_EVERY_MS = 500;
+
+/** The connection on which something was opened. */
+export interface OpenClient {
+  /** The client is to cache less. */
+  breakCaching(openId: OpenId, asked: CachingBreak): void;
+  /** It was closed, and not by the client. */
+  closed(openId: OpenId): void;
+}
+
+/** How long to wait: for clients to answer, for bytes to be unlocked. */
+export interface WaitLimits {
+  readonly answersMs: number;
+  readonly locksMs: number;
+}
+
+/** A client that does not answer is given up for after a while (attend.ts). */
+const UNTIL_ANSWERED: WaitLimits = { answersMs: Number.POSITIVE_INFINITY, locksMs: 0 };
+
+interface Held {
+  readonly place: UsedPlace | null;
+  readonly client: OpenClient;
+  /** The last break that it was told of. */
+  toldId: Id | null;
+}
+
+/** What this node has to do with a file or directory. */
+interface Watched {
+  readonly place: UsedPlace;
+  readonly openIds: Set<OpenId>;
+  /** This node has marked it for deletion, and looks after that though it has closed it. */
+  isMarked: boolean;
+  attending: Promise<void> | null;
+  isToAttendAgain: boolean;
+}
+
+export class OpenTable {
+  readonly #storage: () => Storage;
+  readonly #onError: (error: unknown) => void;
+  readonly #words: Words;
+  readonly #lookEveryMs: number;
+  readonly #held = new Map<OpenId, Held>();
+  readonly #watched = new Map<string, Watched>();
+  /** Opens that are being opened or closed. */
+  readonly #underWay = new Set<OpenId>();
+  /** What word came of meanwhile. */
+  #heardOf = new Set<string>();
+  #isStopped = false;
+  /** This node, among those that have clients. */
+  readonly owner: Id;
+
+  constructor(options: {
+    storage: () => Storage;
+    owner: Id;
+    signals: Signals;
+    onError: (error: unknown) => void;
+    lookEveryMs?: number;
+  }) {
+    this.#storage = options.storage;
+    this.owner = options.owner;
+    this.#words = new Words(options.signals);
+    this.#onError = options.onError;
+    this.#lookEveryMs = options.lookEveryMs ?? LOOK_EVERY_MS;
+  }
+
+  async start(): Promise<void> {
+    await this.#words.start((at) => {
+      if (at === null) void this.look().catch(this.#onError);
+      else this.#hear(at);
+    });
+  }
+
+  /** Opens what has this name, if there is something. */
+  async open(name: FileName, request: OpenRequest, client: OpenClient): Promise<Opened> {
+    return this.opening(name.share, client, async (tx, open) => {
+      const found = await findNode(tx, name, this.#storage().known);
+      refuseMissing(found);
+      return open(found, request);
+    });
+  }
+
+  /**
+   * A transaction that opens something it has found in a share, or made. It may run several times; what it does to the
+   * content comes after the call of `open`. Refused: see `judgeOpen`.
+   */
+  async opening<T>(
+    share: string,
+    client: OpenClient,
+    body: (tx: Transaction, open: (found: FoundNode, request: OpenRequest) => Promise<Opened>) => Promise<T>,
+  ): Promise<T> {
+    const storage = this.#storage();
+    const openId = storage.ids.next();
+    const opening = { storage, owner: this.owner, openId, share };
+    return this.#underWayWith(openId, async () => {
+      let opened: Opened | null = null;
+      const run = (): Promise<T> =>
+        transact(storage.engine, async (tx) => {
+          opened = null;
+          return body(tx, async (found, request) => {
+            opened = await openNode(tx, opening, found, request);
+            return opened;
+          });
+        });
+      try {
+        const result = await this.waiting(UNTIL_ANSWERED, run);
+        if (opened !== null) this.#hold(opened, client);
+        return result;
+      } catch (error) {
+        // It may have been opened all the same.
+        const place = (opened as Opened | null)?.place ?? null;
+        if (place !== null && !(error instanceof StorageError)) this.#watch(place);
+        throw error;
+      }
+    });
+  }
+
+  /** Of what is closed already nothing happens. */
+  async close(openId: OpenId): Promise<void> {
+    const held = this.#held.get(openId);
+    if (held === undefined) return;
+    this.#held.delete(openId);
+    const { place } = held;
+    if (place === null) return;
+    const watched = this.#watch(place);
+    watched.openIds.delete(openId);
+    const { isAwaited, isMarked } = await this.#underWayWith(openId, () =>
+      this.#closing((shard) =>
+        transact(this.#storage().engine, (tx) =>
+          closeOpen(tx, this.#closingWith(shard), { place, openId, isForced: false }),
+        ),
+      ),
+    );
+    if (isAwaited) this.#words.say(place);
+    watched.isMarked ||= isMarked;
+    if (watched.openIds.size === 0 && !watched.isMarked) this.#watched.delete(nameOf(place));
+  }
+
+  /** All of the ranges or none. Refused with FileLockConflict where others have not unlocked within the time. */
+  async lock(openId: OpenId, locks: readonly ByteLock[], { waitMs }: { waitMs: number }): Promise<void> {
+    const using = this.#using(openId);
+    const limits = { ...UNTIL_ANSWERED, locksMs: waitMs };
+    const hasAsked = await this.waiting(limits, () =>
+      transact(using.storage.engine, (tx) => lockRanges(tx, using, { locks, mayWait: waitMs > 0 })),
+    );
+    if (hasAsked) this.#words.say(using.place);
+  }
+
+  /** False: not all of these ranges are locked, and nothing is unlocked. */
+  async unlock(openId: OpenId, ranges: readonly LockRange[]): Promise<boolean> {
+    const using = this.#using(openId);
+    const isUnlocked = await transact(using.storage.engine, (tx) => unlockRanges(tx, using, ranges));
+    if (isUnlocked) this.#words.say(using.place);
+    return isUnlocked;
+  }
+
+  async markForDeletion(openId: OpenId, isMarked: boolean): Promise<void> {
+    const using = this.#using(openId);
+    await this.waiting(UNTIL_ANSWERED, () =>
+      transact(using.storage.engine, (tx) => markForDeletion(tx, using, isMarked)),
+    );
+    this.#watch(using.place).isMarked = isMarked;
+  }
+
+  /** A client's answer to a break. */
+  async acknowledge(openId: OpenId, caching: Caching): Promise<Acknowledged> {
+    const using = this.#using(openId);
+    const answer = await transact(using.storage.engine, (tx) => acknowledgeBreak(tx, using, caching));
+    if (answer === 'acknowledged') this.#words.say(using.place);
+    return answer;
+  }
+
+  async reconnect(openId: OpenId, client: ClientInfo): Promise<void> {
+    const using = this.#using(openId);
+    await transact(using.storage.engine, (tx) => reconnectOpen(tx, using, client));
+  }
+
+  /** Runs what may throw MustWait until it does not: has clients asked, and waits for a change in between. */
+  async waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
+    const { clock } = this.#storage();
+    const deadlines = new Map<MustWait['code'], Deadline>();
+    for (;;) {
+      try {
+        return await run();
+      } catch (thrown) {
+        if (!(thrown instanceof MustWait)) throw thrown;
+        const { code } = thrown;
+        const limitMs = code === 'FileLockConflict' ? limits.locksMs : limits.answersMs;
+        const deadline = deadlines.get(code) ?? new Deadline(clock, limitMs);
+        deadlines.set(code, deadline);
+        await this.#wait(thrown, deadline);
+      }
+    }
+  }
+
+  /** Asks clients, on whatever node, to close. The opens that are closed within the time. */
+  async askToClose(at: UsedNode, openIds: readonly OpenId[], waitMs: number): Promise<readonly OpenId[]> {
+    const { engine, clock } = this.#storage();
+    const deadline = new Deadline(clock, waitMs);
+    return this.#listening(at, async (listening) => {
+      await transact(engine, async (tx) => {
+        const uses = await loadUses(tx, at);
+        for (const openId of openIds) {
+          if (uses.opens.has(openId)) putAsk(tx, uses, { openId, by: this.owner, to: 'close' });
+        }
+      });
+      this.#words.say(at);
+      for (;;) {
+        const { opens } = await this.#lookAt(at);
+        const closed = openIds.filter((openId) => !opens.has(openId));
+        if (closed.length === openIds.length || deadline.remainingMs === 0 || this.#isStopped) return closed;
+        await listening.heard(Math.min(this.#lookEveryMs, deadline.remainingMs));
+      }
+    });
+  }
+
+  /** Something was asked of the clients of a file in a commit. */
+  say(at: UsedNode): void {
+    this.#words.say(at);
+  }
+
+  /** Attends to everything of this node's that needs it, heard of or not. */
+  async look(): Promise<void> {
+    const shareIds = new Set([...this.#watched.values()].map(({ place }) => place.shareId));
+    for (const shareId of shareIds) {
+      const inUse = new Map<NodeId, NodeUses>();
+      for await (const uses of shareUses(freshSnapshots(this.#storage().engine), shareId)) {
+        if (this.#watched.has(nameOf(uses.at))) inUse.set(uses.at.nodeId, uses);
+      }
+      const watched = [...this.#watched.values()].filter(({ place }) => place.shareId === shareId);
+      await Promise.all(
+        watched
+          .filter(({ place, openIds }) => this.#needsAttention(inUse.get(place.nodeId) ?? null, openIds))
+          .map(({ place }) => this.#attend(place)),
+      );
+    }
+  }
+
+  /** Whoever waits is sent away. What is open stays so until the engine is closed. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#words.stop();
+    for (const { attending } of this.#watched.values()) await attending;
+  }
+
+  #using(openId: OpenId): Using {
+    const place = this.#held.get(openId)?.place ?? null;
+    if (place === null) throw new OpenClosed(`${openId} is closed, or locks nothing`);
+    return { storage: this.#storage(), owner: this.owner, place, openId };
+  }
+
+  // ---- waiting for others
+
+  async #wait({ at, state, breaks, code }: MustWait, deadline: Deadline): Promise<void> {
+    await this.#listening(at, async (listening) => {
+      const asked = await transact(this.#storage().engine, async (tx) => {
+        const uses = await loadUses(tx, at);
+        if (uses.state !== state) return 'changed';
+        return putAsks(tx, uses, this.owner, breaks) ? 'now' : 'before';
+      });
+      if (asked === 'now') this.#words.say(at);
+      if (deadline.remainingMs === 0) throw new StorageError(code);
+      if (this.#isStopped) throw new StorageError('ServerBusy');
+      if (asked !== 'changed') await listening.heard(Math.min(this.#lookEveryMs, deadline.remainingMs));
+    });
+  }
+
+  async #listening<T>(at: UsedNode, body: (listening: Listening) => Promise<T>): Promise<T> {
+    const listening = this.#words.listen(at);
+    try {
+      return await body(listening);
+    } finally {
+      listening.end();
+    }
+  }
+
+  async #lookAt(at: UsedNode): Promise<NodeUses> {
+    const snapshot = this.#storage().engine.snapshot();
+    return loadUses(snapshot, at).finally(() => snapshot.close());
+  }
+
+  // ---- what others ask of this node
+
+  #hear(at: UsedNode): void {
+    if (this.#underWay.size > 0) this.#heardOf.add(nameOf(at));
+    const watched = this.#watched.get(nameOf(at));
+    if (watched !== undefined) void this.#attend(watched.place);
+  }
+
+  /** One at a time for each file; what is called for meanwhile is done after it. */
+  #attend(place: UsedPlace): Promise<void> {
+    const watched = this.#watch(place);
+    watched.isToAttendAgain = true;
+    watched.attending ??= this.#attendAll(watched)
+      .catch(this.#onError)
+      .finally(() => {
+        watched.attending = null;
+      });
+    return watched.attending;
+  }
+
+  async #attendAll(watched: Watched): Promise<void> {
+    const { place, openIds } = watched;
+    while (watched.isToAttendAgain && !this.#isStopped) {
+      watched.isToAttendAgain = false;
+      const attended = await this.#closing((shard) =>
+        transact(this.#storage().engine, (tx) =>
+          attend(tx, this.#closingWith(shard), place, {
+            openIds,
+            isUnderWay: (openId) => this.#underWay.has(openId),
+          }),
+        ),
+      );
+      this.#tell(attended);
+      for (const openId of attended.closed) openIds.delete(openId);
+      if (attended.isChanged) this.#words.say(place);
+      if (attended.isOver && openIds.size === 0) this.#watched.delete(nameOf(place));
+    }
+  }
+
+  #tell({ breaks, closed }: Attended): void {
+    for (const { id, openIds, from, to, mustAnswer } of breaks) {
+      const opens = openIds.flatMap((openId) => {
+        const held = this.#held.get(openId);
+        return held === undefined ? [] : [{ openId, held }];
+      });
+      const [first] = opens;
+      const isTold = opens.some(({ held }) => held.toldId === id);
+      for (const { held } of opens) held.toldId = id;
+      if (first !== undefined && !isTold) first.held.client.breakCaching(first.openId, { from, to, mustAnswer });
+    }
+    for (const openId of closed) {
+      const held = this.#held.get(openId);
+      this.#held.delete(openId);
+      held?.client.closed(openId);
+    }
+  }
+
+  #needsAttention(uses: NodeUses | null, openIds: ReadonlySet<OpenId>): boolean {
+    if (uses === null) return true;
+    const { opens, asks, pending } = uses;
+    const isOwn = (openId: OpenId): boolean => opens.get(openId)?.owner === this.owner;
+    return (
+      asks.some(({ openId }) => isOwn(openId)) ||
+      [...openIds].some((openId) => !opens.has(openId)) ||
+      [...opens].some(([openId, { breaking }]) => isOwn(openId) && (breaking !== undefined || !openIds.has(openId))) ||
+      (pending?.owner === this.owner && opens.size === 0) ||
+      openIds.size === 0
+    );
+  }
+
+  // ---- what this node has
+
+  #hold({ id, place }: Opened, client: OpenClient): void {
+    this.#held.set(id, { place, client, toldId: null });
+    if (place === null) return;
+    this.#watch(place).openIds.add(id);
+    if (this.#heardOf.has(nameOf(place))) void this.#attend(place);
+  }
+
+  #watch(place: UsedPlace): Watched {
+    const name = nameOf(place);
+    const watched = this.#watched.get(name) ?? {
+      place,
+      openIds: new Set<OpenId>(),
+      isMarked: false,
+      attending: null,
+      isToAttendAgain: false,
+    };
+    this.#watched.set(name, watched);
+    return watched;
+  }
+
+  async #underWayWith<T>(openId: OpenId, body: () => Promise<T>): Promise<T> {
+    this.#underWay.add(openId);
+    try {
+      return await body();
+    } finally {
+      this.#underWay.delete(openId);
+      if (this.#underWay.size === 0) this.#heardOf = new Set();
+    }
+  }
+
+  #closing<T>(close: (shard: number) => Promise<T>): Promise<T> {
+    return this.#storage().counting.use(close);
+  }
+
+  #closingWith(shard: number): { storage: Storage; owner: Id; shard: number } {
+    return { storage: this.#storage(), owner: this.owner, shard };
+  }
+}
+
+const nameOf = ({ shareId, nodeId }: UsedNode): string => `${shareId} ${nodeId}`;
