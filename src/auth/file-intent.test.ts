@@ -34,8 +34,8 @@ function refusalOf(
 const DATA = [fileNeeds.getFile, fileNeeds.createFile, fileNeeds.listDirectoriesAndFiles, fileNeeds.getPermission];
 const MANAGEMENT = [fileNeeds.createShare, fileNeeds.listShares, fileNeeds.setServiceProperties, fileNeeds.getShareAcl];
 
-test('a bearer says what for on every request, in the one word that there is', () => {
-  for (const need of [...DATA, ...MANAGEMENT]) {
+test('a bearer says what for on every request for data, in the one word that there is', () => {
+  for (const need of DATA) {
     for (const missing of [null, '']) {
       const refusal = refusalOf(need, missing);
       assert.equal(refusal?.code, 'MissingRequiredHeader');
@@ -47,8 +47,10 @@ test('a bearer says what for on every request, in the one word that there is', (
   }
 });
 
-test('a key for tokens takes no word', () => {
-  assert.equal(refusalOf(fileNeeds.getUserDelegationKey, null), null);
+test('shares as such, and a key for tokens, take no word', () => {
+  for (const need of [...MANAGEMENT, fileNeeds.getUserDelegationKey]) {
+    for (const intent of [null, 'backup', 'restore']) assert.equal(refusalOf(need, intent), null);
+  }
 });
 
 test('shares and the service are not managed by bearers before 2024-11-04, whatever they say', () => {

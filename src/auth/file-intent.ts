@@ -1,6 +1,6 @@
 /**
  * What the File service asks of a caller with a bearer token besides roles. Those pass over what files' own permissions
- * say, so the caller says on each request that this is meant: `x-ms-file-request-intent: backup`.
+ * say, so whoever reads or writes files by them says that this is meant: `x-ms-file-request-intent: backup`.
  * https://learn.microsoft.com/azure/storage/files/authorize-oauth-rest
  */
 import { invalidHeader, missingHeader, StorageError } from '../service/storage-error.ts';
@@ -15,10 +15,11 @@ export function refuseIntent(
   request: Pick<SignedRequest, 'service' | 'version' | 'header'> & { readonly identity: Identity },
   { privilege }: Need,
 ): StorageError | null {
-  // A key for tokens is no data.
   if (request.service !== 'f' || request.identity.kind !== 'bearer' || privilege === 'delegation') return null;
-  if (privilege === 'control' && request.version < SINCE_MANAGEMENT_BY_TOKEN) {
-    return new StorageError('FileOAuthManagementApiRestrictedToSrp');
+  // Shares as such are no files: the SDKs do not always send the header with them.
+  if (privilege === 'control') {
+    const isTooOld = request.version < SINCE_MANAGEMENT_BY_TOKEN;
+    return isTooOld ? new StorageError('FileOAuthManagementApiRestrictedToSrp') : null;
   }
   const intent = request.header(HEADER) ?? '';
   if (intent === '') return missingHeader(HEADER);

@@ -38,7 +38,8 @@ export async function answer(exchange: HttpExchange, context: AnswerContext): Pr
   exchange.clientRequestId = readClientRequestId(exchange);
   refuseMalformedHead(exchange, context.urlCharactersMax);
   const url = exchange.request.url as string;
-  exchange.target = parseRequestTarget({ url, host: exchange.header('host'), accounts });
+  const target = parseRequestTarget({ url, host: exchange.header('host'), accounts });
+  exchange.target = door.locate?.(exchange, target, accounts) ?? target;
   const { account } = exchange.target;
   if (accounts.has(account)) exchange.corsRules = await door.loadCorsRules(account);
   if (exchange.method === 'OPTIONS') {

@@ -6,6 +6,7 @@
 import { type AuthenticationContext, authenticate } from '../auth/authenticate.ts';
 import { hasPermission, refuseNeed } from '../auth/authorize.ts';
 import { isLoopback } from '../auth/client-address.ts';
+import { refuseIntent } from '../auth/file-intent.ts';
 import type { Identity, Need, ResourceAcl } from '../auth/identity.ts';
 import { blobNeeds, fileNeeds } from '../auth/needs.ts';
 import type { SignedRequest } from '../auth/signed-request.ts';
@@ -214,13 +215,15 @@ async function openSource(
   const asked = { service, version };
   if (speaksFor(exchange, source) && refuseNeed(identity, READ_NEEDS[service], asked) === null) return identity;
   try {
-    const reader = await authenticate(readOf(exchange, source), {
+    const read = readOf(exchange, source);
+    const reader = await authenticate(read, {
       ...context,
       origin: context.origin?.(service) ?? '',
       loadAcl: (account, resource) => context.loadAcl(account, resource, service),
       resource: names,
     });
-    const refusal = refuseNeed(reader, READ_NEEDS[service], asked);
+    const need = READ_NEEDS[service];
+    const refusal = refuseIntent({ ...read, identity: reader }, need) ?? refuseNeed(reader, need, asked);
     if (refusal !== null) throw refusal;
     return reader;
   } catch (error) {

@@ -4,6 +4,7 @@ import type { CorsRule } from '../rules/cors.ts';
 import type { StorageError } from '../service/storage-error.ts';
 import type { AuthorizedExchange, Exchange, Reply } from './exchange.ts';
 import type { FaultContext } from './faults.ts';
+import type { AccountNames, AddressedTarget } from './request-target.ts';
 
 export interface Route {
   /** As in Microsoft's documentation: `Put Block List`. */
@@ -34,6 +35,8 @@ export type OpenPart = (request: PartRequest) => Part;
 
 export interface Door {
   readonly service: ServiceLetter;
+  /** What a request is addressed to, where clients are known to leave something out of its URL. */
+  locate?(exchange: Pick<Exchange, 'header'>, target: AddressedTarget, accounts: AccountNames): AddressedTarget;
   /** The operation that a request asks for; throws a StorageError where there is none. Reads no body and no record. */
   route(exchange: Exchange): Route;
   /** The ACL of the resource's container; null where there is no such container. */

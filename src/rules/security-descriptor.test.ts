@@ -126,6 +126,7 @@ describe('bytes that are no descriptor:', () => {
     ['with an owner outside', good.subarray(0, 0x70), /owner or group/],
     ['with an owner in the head', withByte(4, 4), /owner or group/],
     ['with a list outside', withByte(16, 0xff), /list lies outside/],
+    ['with a list in the head', withByte(16, 8), /list lies outside/],
     ['with a list longer than the bytes', withByte(0x14 + 3, 0x7f), /list lies outside/],
     ['with more entries than the list has', withByte(0x14 + 4, 4), /shorter than its entries/],
     ['with an entry for one type of object', withByte(0x1c, 5), /type 5/],

@@ -58,7 +58,7 @@ describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
     const shown = await storage<Shown>('file', 'show', '-s', SHARE, '-p', 'LETTERS/grüße.BIN');
     assert.equal(shown.properties.contentLength, bytes.length);
     const path = ['-s', SHARE, '-p', 'letters/Grüße.bin'];
-    await storage('file', 'download', ...path, '--dest', 'back.bin', '--no-progress');
+    await storage('file', 'download', ...path, '--dest', './back.bin', '--no-progress');
     assert.deepEqual(await readFile(join(az.folder, 'back.bin')), bytes);
     await storage('file', 'resize', ...path, '--size', '10');
     await storage('file', 'metadata', 'update', ...path, '--metadata', 'from=ada');
@@ -87,14 +87,14 @@ describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
     const { snapshot } = await storage<{ snapshot: string }>('share', 'snapshot', '-n', SHARE);
     await writeFile(join(az.folder, 'note.txt'), now);
     await storage('file', 'upload', '-s', SHARE, '--source', 'note.txt');
-    await storage('file', 'download', ...file, '--dest', 'now.txt', '--no-progress');
-    await storage('file', 'download', ...file, '--snapshot', snapshot, '--dest', 'then.txt', '--no-progress');
+    await storage('file', 'download', ...file, '--dest', './now.txt', '--no-progress');
+    await storage('file', 'download', ...file, '--snapshot', snapshot, '--dest', './then.txt', '--no-progress');
     assert.equal(await readFile(join(az.folder, 'now.txt'), 'utf8'), now);
     assert.equal(await readFile(join(az.folder, 'then.txt'), 'utf8'), before);
     const copy = ['--source-share', SHARE, '--source-path', 'note.txt', '-s', SHARE, '-p', 'copy.txt'];
     const { status } = await storage<{ status: string }>('file', 'copy', 'start', ...copy);
     assert.equal(status, 'success');
-    await storage('file', 'download', '-s', SHARE, '-p', 'copy.txt', '--dest', 'copy.txt', '--no-progress');
+    await storage('file', 'download', '-s', SHARE, '-p', 'copy.txt', '--dest', './copy.txt', '--no-progress');
     assert.equal(await readFile(join(az.folder, 'copy.txt'), 'utf8'), now);
     await refused('ShareHasSnapshots', 'share', 'delete', '-n', SHARE);
   });

@@ -120,10 +120,10 @@ describe('a directory', () => {
     await share.createFile('file', 0);
     const asFile = share.rootDirectoryClient.getFileClient('dir');
     const asDirectory = share.getDirectoryClient('file');
-    assert.equal(await refusal(asFile.getProperties()), '409 ResourceTypeMismatch');
+    assert.equal(await refusal(asFile.getProperties()), '404 ResourceNotFound');
     assert.equal(await refusal(asFile.create(0)), '409 ResourceTypeMismatch');
     assert.equal(await refusal(asFile.delete()), '409 ResourceTypeMismatch');
-    assert.equal(await refusal(asDirectory.getProperties()), '409 ResourceTypeMismatch');
+    assert.equal(await refusal(asDirectory.getProperties()), '404 ResourceNotFound');
     assert.equal(await refusal(asDirectory.delete()), '409 ResourceTypeMismatch');
   });
 

@@ -42,20 +42,20 @@ const pathOf = (file: ShareFileClient, query = ''): string => `/${file.shareName
 const act = (file: ShareFileClient, headers: Readonly<Record<string, string>>) =>
   raw({ method: 'PUT', path: pathOf(file, '?comp=lease'), headers });
 
-describe('an action', () => {
-  const acquire = (id: string | null) => ({
-    'x-ms-lease-action': 'acquire',
-    'x-ms-lease-duration': '-1',
-    ...(id === null ? {} : { 'x-ms-proposed-lease-id': id }),
-  });
-  const change = (from: string, to: string) => ({
-    'x-ms-lease-action': 'change',
-    'x-ms-lease-id': from,
-    'x-ms-proposed-lease-id': to,
-  });
-  const release = (id: string) => ({ 'x-ms-lease-action': 'release', 'x-ms-lease-id': id });
-  const BREAK = { 'x-ms-lease-action': 'break' };
+const acquire = (id: string | null) => ({
+  'x-ms-lease-action': 'acquire',
+  'x-ms-lease-duration': '-1',
+  ...(id === null ? {} : { 'x-ms-proposed-lease-id': id }),
+});
+const change = (from: string, to: string) => ({
+  'x-ms-lease-action': 'change',
+  'x-ms-lease-id': from,
+  'x-ms-proposed-lease-id': to,
+});
+const release = (id: string) => ({ 'x-ms-lease-action': 'release', 'x-ms-lease-id': id });
+const BREAK = { 'x-ms-lease-action': 'break' };
 
+describe('an action', () => {
   for (const [name, headers, available, leased, broken] of [
     ['acquire', acquire(null), '201 leased', '409 LeaseAlreadyPresent leased', '201 leased'],
     ['acquire A', acquire(A), '201 leased', '201 leased', '201 leased'],

@@ -175,7 +175,7 @@ describe('a listing', () => {
     const list = (path: string): Promise<string[]> => namesIn(share.getDirectoryClient(path));
     assert.equal(await refusal(list('nowhere')), '404 ResourceNotFound');
     assert.equal(await refusal(list('no/where')), '404 ParentNotFound');
-    assert.equal(await refusal(list('delta')), '409 ResourceTypeMismatch');
+    assert.equal(await refusal(list('delta')), '404 ResourceNotFound');
   });
 
   for (const [query, want] of [

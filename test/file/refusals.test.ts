@@ -133,11 +133,13 @@ describe('a path', () => {
   });
 });
 
+const put = (headers: Headers, body: string | Uint8Array = '', path = 'file') =>
+  raw({ method: 'PUT', path: `/${share.name}/${path}?comp=range`, headers, body });
+const get = (headers: Headers, path = 'file') => raw({ method: 'GET', path: `/${share.name}/${path}`, headers });
+
 describe('Put Range', () => {
   const UPDATE = { 'x-ms-write': 'update', 'x-ms-range': 'bytes=0-4' } as const;
   const CLEAR = { 'x-ms-write': 'clear', 'x-ms-range': 'bytes=0-4' } as const;
-  const put = (headers: Headers, body: string | Uint8Array = '', path = 'file') =>
-    raw({ method: 'PUT', path: `/${share.name}/${path}?comp=range`, headers, body });
   const md5 = createHash('md5').update('Hello').digest('base64');
 
   for (const [why, headers, body, want] of [
@@ -181,8 +183,6 @@ describe('Put Range', () => {
 });
 
 describe('Get File', () => {
-  const get = (headers: Headers, path = 'file') => raw({ method: 'GET', path: `/${share.name}/${path}`, headers });
-
   test('from the end on gets 416, with how long the file is', async () => {
     const answer = await get({ range: 'bytes=31-' });
     assert.equal(answer.outcome, '416 InvalidRange');
@@ -225,10 +225,9 @@ describe('Set File Properties', () => {
 
 describe('a snapshot', () => {
   test('that was never taken is not there, and one that is no time is no snapshot', async () => {
-    const get = async (moment: string) =>
-      (await raw({ method: 'GET', path: `/${share.name}/file?sharesnapshot=${moment}` })).outcome;
-    assert.equal(await get('2001-01-01T00:00:00.0000000Z'), '404 ShareNotFound');
-    assert.equal(await get('yesterday'), '400 InvalidQueryParameterValue');
+    const unknown = await get({}, 'file?sharesnapshot=2001-01-01T00:00:00.0000000Z');
+    assert.equal(unknown.outcome, '404 ShareNotFound');
+    assert.equal((await get({}, 'file?sharesnapshot=yesterday')).outcome, '400 InvalidQueryParameterValue');
   });
 
   for (const [method, query] of [

@@ -308,10 +308,15 @@ describe('a snapshot', () => {
   }
 });
 
+const actOnLease = (name: string, headers: Readonly<Record<string, string>>): Promise<RawResponse> =>
+  raw({ method: 'PUT', path: `/${name}?restype=share&comp=lease`, headers });
+
+const withLease = (leaseId: string): { leaseAccessConditions: { leaseId: string } } => ({
+  leaseAccessConditions: { leaseId },
+});
+
 describe('a lease on a share', () => {
   const [A, B] = [randomUUID(), randomUUID()];
-  const act = (name: string, headers: Readonly<Record<string, string>>): Promise<RawResponse> =>
-    raw({ method: 'PUT', path: `/${name}?restype=share&comp=lease`, headers });
 
   test('is acquired, renewed, changed, broken and released', async () => {
     const share = await freshShare(server);
@@ -324,12 +329,12 @@ describe('a lease on a share', () => {
     server.clock.advance({ seconds: 16 });
     assert.equal((await share.getProperties()).leaseState, 'expired');
     // The official client takes every share for a file here, and refuses by itself.
-    const renewed = await act(share.name, { 'x-ms-lease-action': 'renew', 'x-ms-lease-id': A });
+    const renewed = await actOnLease(share.name, { 'x-ms-lease-action': 'renew', 'x-ms-lease-id': A });
     assert.deepEqual([renewed.status, renewed.headers['x-ms-lease-id']], [200, A]);
     assert.equal((await share.getProperties()).leaseState, 'leased');
     assert.equal((await lease.changeLease(B)).leaseId, B);
     assert.equal((await share.getProperties()).etag, before.etag);
-    const broken = await act(share.name, { 'x-ms-lease-action': 'break', 'x-ms-lease-break-period': '5' });
+    const broken = await actOnLease(share.name, { 'x-ms-lease-action': 'break', 'x-ms-lease-break-period': '5' });
     assert.deepEqual([broken.status, broken.headers['x-ms-lease-time']], [202, '5']);
     assert.equal((await share.getProperties()).leaseState, 'breaking');
     await lease.releaseLease();
@@ -339,7 +344,6 @@ describe('a lease on a share', () => {
   test('guards the share against those who change or delete it', async () => {
     const share = await freshShare(server);
     await share.getShareLeaseClient(A).acquireLease(-1);
-    const withLease = (leaseId: string) => ({ leaseAccessConditions: { leaseId } });
     assert.equal(await refusal(share.setMetadata({})), '412 LeaseIdMissing');
     assert.equal(await refusal(share.setAccessPolicy([])), '412 LeaseIdMissing');
     assert.equal(await refusal(share.delete()), '412 LeaseIdMissing');
@@ -363,7 +367,7 @@ describe('a lease on a share', () => {
   ] as const) {
     test(`is refused with ${JSON.stringify(headers)}`, async () => {
       const share = await freshShare(server);
-      assert.equal((await act(share.name, headers)).outcome, want);
+      assert.equal((await actOnLease(share.name, headers)).outcome, want);
     });
   }
 });
@@ -508,7 +512,16 @@ describe('permissions', () => {
     assert.deepEqual(JSON.parse(old.body.toString()), { permission: SDDL });
     assert.equal((await get({})).outcome, '400 MissingRequiredHeader');
     assert.equal((await get({ 'x-ms-file-permission-key': 'invalid' })).outcome, '400 InvalidHeaderValue');
-    for (const body of ['', '{', '[]', '"x"', '{}', '{"permission":1}', '{"permission":"invalidPermission"}']) {
+    for (const body of [
+      '',
+      '{',
+      '[]',
+      '"x"',
+      '{}',
+      '{"permission":1}',
+      '{"permission":"O:SYG:SYD:","format":"x"}',
+      '{"permission":"invalidPermission"}',
+    ]) {
       assert.equal((await put(body)).status, 400, body);
     }
     assert.equal((await put('x'.repeat(513 * 1024))).outcome, '413 RequestBodyTooLarge');

@@ -9,6 +9,7 @@ import { privateDoor } from '../private-door.ts';
 import { refuseConditions } from './conditions.ts';
 import type { Means } from './operation.ts';
 import { resolveRenameSource } from './rename-source.ts';
+import { targetOfRename } from './rename-target.ts';
 import { findOperation } from './routes.ts';
 
 const SERVICE = 'f';
@@ -23,7 +24,7 @@ export function fileDoor(storage: Storage, sources: SourceOptions): Door {
         origin: sources.origin(SERVICE),
         nowMs: storage.clock.nowMs(),
         wallNowMs: systemClock.nowMs(),
-        loadAcl: door.loadAcl,
+        loadAcl: (account, resource) => door.loadAcl(account, resource),
       }),
   };
   const door = privateDoor(storage, {
@@ -43,5 +44,5 @@ export function fileDoor(storage: Storage, sources: SourceOptions): Door {
     loadPolicies: async (account, share) => (await lookUpShare(storage, { account, share }))?.policies ?? null,
     renderFault,
   });
-  return door;
+  return { ...door, locate: targetOfRename };
 }

@@ -72,7 +72,7 @@ function parseOffsetMarker({ target }: Exchange): number {
   return Number(text.slice(MARKER_PREFIX.length));
 }
 
-const PIECE_CHARACTERS = 64 * 1024;
+const PIECE_CHARACTERS = 16 * 1024;
 const BEGUN = Buffer.alloc(0);
 
 /** A list can be long: a file may have a range in every other page. It is sent as it is read. */

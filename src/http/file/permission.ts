@@ -1,7 +1,7 @@
 /** Create and Get Permission: security descriptors that files and directories then name by a key. */
 import { fileNeeds } from '../../auth/needs.ts';
 import { createPermission as create, getPermission as get, invalidPermission } from '../../service/file/permissions.ts';
-import { invalidHeader, missingHeader, StorageError } from '../../service/storage-error.ts';
+import { missingHeader, StorageError } from '../../service/storage-error.ts';
 import { readWhole } from '../body.ts';
 import { type Operation, shareNameOf } from './operation.ts';
 import { parseFormat, parsePermission, renderPermission, SINCE_FORMATS } from './permission-format.ts';
@@ -64,4 +64,4 @@ function parseJson(text: string): unknown {
 const invalidBody = (reason: string): StorageError =>
   new StorageError('InvalidInput', { message: `The body is to be JSON with a permission. ${reason}` });
 
-const invalidFormat = (text: string): StorageError => invalidHeader('format', text);
+const invalidFormat = (): StorageError => invalidBody('The format is Sddl or Binary.');

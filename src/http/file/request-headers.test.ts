@@ -83,10 +83,12 @@ describe('the content headers', () => {
   });
 
   test('take any Base64 for an MD5', () => {
-    const md5Of = (text: string) => (): unknown =>
-      parseContentHeaders(asked({ 'x-ms-content-md5': text }), { plain: false }).contentMd5;
-    assert.equal(outcome(md5Of('AQIDBA==')), 'AQIDBA==');
-    assert.equal(outcome(md5Of('no base64')), 'InvalidMd5 x-ms-content-md5');
+    const short = parseContentHeaders(asked({ 'x-ms-content-md5': 'AQIDBA==' }), { plain: false });
+    assert.equal(short.contentMd5, 'AQIDBA==');
+    assert.equal(
+      outcome(() => parseContentHeaders(asked({ 'x-ms-content-md5': 'no base64' }), { plain: false })),
+      'InvalidMd5 x-ms-content-md5',
+    );
   });
 });
 

@@ -143,7 +143,7 @@ function parseResource(exchange: Exchange): Pick<Asked, 'resource' | 'names'> {
 
 const HANDLE_WORDS: ReadonlySet<string> = new Set(['listhandles', 'forceclosehandles']);
 
-/** Handles are asked for without saying of what: where the path may be a directory, it is the root's or ends in a slash. */
+/** Handles are asked for without saying of what: a path that cannot be a file's is a directory's. */
 function kindOf(exchange: Exchange, restype: string, written: Path): Exclude<ResourceKind, 'service'> {
   if (restype === 'share' || restype === 'directory') return restype;
   if (restype !== '' && restype !== 'file') throw invalidQuery('restype', restype);

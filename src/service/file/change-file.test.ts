@@ -87,12 +87,13 @@ test('what a change throws is thrown, and nothing is changed', async () => {
 
 const count = (file: FileRecord): number => Number(new Map(file.metadata).get('count') ?? 0);
 
+const countUp = (file: FileRecord): FileRecord => ({ ...file, metadata: [['count', String(count(file) + 1)]] });
+
 test('changes of one file by many at once all happen', async () => {
   const share = await withFiles();
   const { storage } = share.store;
-  const change = (file: FileRecord): FileRecord => ({ ...file, metadata: [['count', String(count(file) + 1)]] });
   const changed = await Promise.all(
-    Array.from({ length: 32 }, () => changeFile(storage, share.requestOf('plain'), { ...NOTHING, change })),
+    Array.from({ length: 32 }, () => changeFile(storage, share.requestOf('plain'), { ...NOTHING, change: countUp })),
   );
   assert.equal(Math.max(...changed.map(({ node }) => count(node))), 32);
   assert.equal(new Set(changed.map(({ node }) => node.etag)).size, 32);

@@ -30,8 +30,8 @@ const read = (
 for (const [what, path, leaseId, want] of [
   ['nothing', 'nothing', OTHER_ID, 'ResourceNotFound'],
   ['something in a directory that is not there', 'no/thing', OTHER_ID, 'ParentNotFound'],
-  ['a directory', 'dir', OTHER_ID, 'ResourceTypeMismatch'],
-  ['the root', '', OTHER_ID, 'ResourceTypeMismatch'],
+  ['a directory', 'dir', OTHER_ID, 'ResourceNotFound'],
+  ['the root', '', OTHER_ID, 'ResourceNotFound'],
   ['a file with a lease id where there is no lease', 'file', OTHER_ID, 'LeaseNotPresentWithFileOperation'],
   ['a leased file with another id', 'leased', OTHER_ID, 'LeaseIdMismatchWithFileOperation'],
   ['a leased file with its id', 'leased', LEASE_ID, null],

@@ -6,7 +6,7 @@ import type { FileRecord } from '../records/node-record.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { type FoundFile, findNode, refuseUnlessFile } from './load.ts';
+import { type FoundFile, findNode, refuseNoFile } from './load.ts';
 import { NOBODY, reading, type Uses } from './opens/admit.ts';
 import { type FileRequest, type Stored, storedAt } from './request.ts';
 
@@ -84,7 +84,7 @@ export async function findToRead(
   { name, leaseId }: FileRequest,
 ): Promise<FoundFile> {
   const found = await findNode(reader, name, storage.known);
-  refuseUnlessFile(found);
+  refuseNoFile(found);
   await uses.refusePending(found);
   const refusal = refuseFileRead(leaseAt(found.node.lease, storage.clock.nowMs()), leaseId);
   if (refusal !== null) throw new StorageError(refusal);

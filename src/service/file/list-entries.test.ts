@@ -125,7 +125,7 @@ describe('a listing', () => {
   for (const [path, want] of [
     ['nothing', 'ResourceNotFound'],
     ['nothing/below', 'ParentNotFound'],
-    ['file', 'ResourceTypeMismatch'],
+    ['file', 'ResourceNotFound'],
     ['file/below', 'ParentNotFound'],
   ] as const) {
     test(`of ${path} gets ${want}`, async () => {

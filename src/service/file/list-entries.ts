@@ -7,7 +7,7 @@ import type { DirectoryRecord, NodeRecord } from '../records/node-record.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { currentEntries, type Entry, pastEntries, type Walk } from './entries.ts';
-import { type FoundDirectory, findNode, refuseUnlessDirectory } from './load.ts';
+import { type FoundDirectory, findNode, refuseNoDirectory } from './load.ts';
 import { reading } from './opens/admit.ts';
 import { pendingIn } from './opens/pending.ts';
 import type { NodeRequest } from './request.ts';
@@ -33,7 +33,7 @@ export interface EntryPage {
 export async function listEntries(storage: Storage, request: ListEntriesRequest): Promise<EntryPage> {
   return reading(storage, request, async (_snapshot, reader) => {
     const found = await findNode(reader, request.name, storage.known);
-    refuseUnlessDirectory(found);
+    refuseNoDirectory(found);
     const entries: NodeRecord[] = [];
     for await (const { name, node } of entriesOf(reader, found, request)) {
       if (entries.length === request.limit) return { directory: found.node, entries, next: name };

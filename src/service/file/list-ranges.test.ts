@@ -4,6 +4,7 @@ import { refusal, TestShare } from '../../../test/harness/file-store.ts';
 import { removeFile, renameDirectory, renameFile } from '../../../test/harness/file-tree.ts';
 import { Random } from '../../../test/harness/random.ts';
 import { isVolatile } from '../../engine/engine.ts';
+import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { Moment } from '../../rules/moment.ts';
 import { PAGE_SETTINGS } from '../pages/page-settings.ts';
 import { type ListRangesRequest, listRanges } from './list-ranges.ts';
@@ -36,12 +37,15 @@ async function list(share: TestShare, path: string, asked: Asked = {}): Promise<
   return shown.join(' ');
 }
 
+const isHold = (key: Uint8Array): boolean => isVolatile(key) && key[1] === 'M'.charCodeAt(0);
+
 /** Readers that still hold something. */
 async function holdCount(share: TestShare): Promise<number> {
-  const snapshot = share.store.engine.snapshot();
-  const rows = await snapshot.range({ from: Buffer.from([0xf0, 0x4d]), to: Buffer.from([0xf0, 0x4e]) }, { limit: 100 });
-  snapshot.close();
-  return rows.filter(({ key }) => isVolatile(key)).length;
+  const everything = { from: Buffer.from([0]), to: Buffer.from([0xff]) };
+  const rows = await share.store.storage.readers.inSnapshot((snapshot) =>
+    snapshot.range(everything, { limit: 10_000 }),
+  );
+  return rows.filter(({ key }) => isHold(key)).length;
 }
 
 const page = (letter: string, count = 1): Buffer => Buffer.alloc(count * PAGE_BYTES, letter);
@@ -110,7 +114,7 @@ describe('the ranges of a file', () => {
   for (const [path, want] of [
     ['nothing', 'ResourceNotFound'],
     ['nothing/f', 'ParentNotFound'],
-    ['d', 'ResourceTypeMismatch'],
+    ['d', 'ResourceNotFound'],
   ] as const) {
     test(`of ${path}: ${want}`, async () => {
       const share = await TestShare.create();
@@ -296,6 +300,26 @@ describe('a long list of ranges', () => {
       assert.equal(await holdCount(share), 0);
     });
   }
+
+  test('that loses its snapshot before it holds it is refused, and holds nothing', async () => {
+    const engine = openMemoryEngine();
+    const share = await TestShare.create({ engine });
+    await share.createFile('f', page('x', 20));
+    const previous = await share.snapshot();
+    for (let index = 0; index < 10; index++) await share.write('f', index * 2 * PAGE_BYTES, page('y'));
+    const commit = engine.commit.bind(engine);
+    let isGone = false;
+    engine.commit = async (batch) => {
+      const outcome = await commit(batch);
+      if (!isGone && batch.puts.some(({ key }) => isHold(key))) {
+        isGone = true;
+        await share.deleteSnapshot(previous);
+      }
+      return outcome;
+    };
+    assert.equal(await refusal(open(share, 'f', { limits: SMALL, previous })), 'PreviousSnapshotNotFound');
+    assert.deepEqual([isGone, await holdCount(share)], [true, 0]);
+  });
 
   test('of changes is the same in one step and in many, whatever has been written, cleared and cut', async (t) => {
     const random = new Random();

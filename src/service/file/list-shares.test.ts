@@ -6,6 +6,7 @@ import { setServiceProperties } from '../service-properties.ts';
 import { createShare } from './create-share.ts';
 import { deleteShare } from './delete-share.ts';
 import { type ListedShare, type ListSharesRequest, listShares, type SharePage } from './list-shares.ts';
+import { lookUpShare } from './use-share.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -27,9 +28,9 @@ test('every page size walks over all shares, their snapshots and those deleted, 
   };
   const remove = async (name: string): Promise<string> => {
     const request = { name: { account: ACCOUNT, share: name }, leaseId: null, snapshot: null };
-    const { shares } = await list({ prefix: name, limit: 1 });
+    const share = await lookUpShare(storage, request.name);
     await deleteShare(storage, { ...request, deleteSnapshots: 'include' });
-    return `${name} ${(shares[0]?.share as unknown as { id: string }).id}`;
+    return `${name} ${share?.id}`;
   };
   const list = (rest: Partial<ListSharesRequest> = {}): Promise<SharePage> =>
     listShares(storage, {

@@ -206,3 +206,12 @@ export function refuseUnlessDirectory(found: Found): asserts found is FoundDirec
   refuseMissing(found);
   if (found.node.kind !== 'directory') throw new StorageError('ResourceTypeMismatch');
 }
+
+/** Whoever reads a file finds none where a directory is: clients find out that way which of the two it is. */
+export function refuseNoFile(found: Found): asserts found is FoundFile {
+  if (found.node?.kind !== 'file') throw new StorageError('ResourceNotFound');
+}
+
+export function refuseNoDirectory(found: Found): asserts found is FoundDirectory {
+  if (found.node?.kind !== 'directory') throw new StorageError('ResourceNotFound');
+}

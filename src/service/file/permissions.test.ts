@@ -91,15 +91,15 @@ test('bytes that are no descriptor are refused', async () => {
   await assert.rejects(share.createFile('f', 1, withPermission(garbled)), refusedAs('InvalidInput'));
 });
 
-describe('what is there', () => {
-  const changed = async (share: TestShare, path: string, permission: PermissionChoice): Promise<string> => {
-    const { node } = await setDirectoryProperties(share.store.storage, {
-      ...share.requestOf(path),
-      ...withPermission(permission),
-    });
-    return sddlOf(share, node.permission);
-  };
+const changed = async (share: TestShare, path: string, permission: PermissionChoice): Promise<string> => {
+  const { node } = await setDirectoryProperties(share.store.storage, {
+    ...share.requestOf(path),
+    ...withPermission(permission),
+  });
+  return sddlOf(share, node.permission);
+};
 
+describe('what is there', () => {
   test('keeps its descriptor where nothing is said, and inherits when it is told to', async () => {
     const share = await TestShare.create();
     await share.createDirectory('d', withPermission(descriptor(FULL)));

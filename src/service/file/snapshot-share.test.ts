@@ -13,6 +13,8 @@ import { getShare, lookUpShare, setShareMetadata } from './use-share.ts';
 
 const SECOND_MS = 1_000;
 
+const stamp = (text: string) => ({ metadata: [['stamp', text]] as const });
+
 async function open(t: TestContext): Promise<TestShare> {
   const share = await TestShare.create();
   t.after(() => share.store.close());
@@ -132,7 +134,6 @@ test('the epoch that is kept is that of the newest snapshot left', async (t) => 
 test('a snapshot sees the tree as it was: what is added, changed, moved and removed later is not in it', async (t) => {
   const share = await open(t);
   const { storage } = share.store;
-  const stamp = (text: string) => ({ metadata: [['stamp', text]] as const });
   await share.createDirectory('d', stamp('1'));
   await share.createDirectory('d/e', stamp('1'));
   await share.createFile('d/e/f', Buffer.from('old'), stamp('1'));

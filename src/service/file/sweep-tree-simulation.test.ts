@@ -13,6 +13,7 @@ import { EngineUnavailable } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import type { Moment } from '../../rules/moment.ts';
+import { checkStore } from '../check.ts';
 import { decodeJson } from '../records/codec.ts';
 import { nodePlaceOf, parseEndedNodeKey, parsePastNodeKey, placedIdOf } from '../records/file-keys.ts';
 import type { NodePlace, NodeRecord } from '../records/node-record.ts';
@@ -23,6 +24,7 @@ import { StorageError } from '../storage-error.ts';
 import { deleteShare } from './delete-share.ts';
 import { changeNode, moveNode, removeNode } from './keep-past.ts';
 import { type Found, type FoundNode, findNode, refuseMissing } from './load.ts';
+import { changeUsage } from './usage.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const DEPTH_MAX = 3;
@@ -170,8 +172,8 @@ class Simulation {
     const below = [...this.#live.keys()].filter((each) => isBelow(each, path));
     if (below.some((each) => depthOf(to + each.slice(path.length)) > DEPTH_MAX)) return `${to} is too deep for ${path}`;
     await this.#at(path, async (tx, from) => {
-      const { place } = await this.#find(tx, to);
-      await moveNode<NodeRecord>(tx, { from, to: place }, (node) => node);
+      const { place, name } = await this.#find(tx, to);
+      await moveNode<NodeRecord>(tx, { from, to: place }, (node) => ({ ...node, name }));
     });
     const moved = [...this.#live].flatMap(([each, thing]): [string, Thing][] => {
       const after = each === path || isBelow(each, path) ? to + each.slice(path.length) : each;
@@ -184,7 +186,13 @@ class Simulation {
   async #remove(path: string): Promise<string> {
     const isEmpty = ![...this.#live.keys()].some((each) => isBelow(each, path));
     if (path === '' || !isEmpty) return `${path} is not empty`;
-    await this.#at(path, (tx, found) => removeNode(tx, this.#share.store.storage, found));
+    const { storage } = this.#share.store;
+    await storage.counting.use((shard) =>
+      this.#at(path, async (tx, found) => {
+        if (found.node.kind === 'file') await changeUsage(tx, { storage, shard }, found, -found.node.lengthBytes);
+        await removeNode(tx, storage, found);
+      }),
+    );
     this.#live = new Map([...this.#live].filter(([each]) => each !== path));
     return `remove ${path}`;
   }
@@ -219,6 +227,7 @@ class Simulation {
     if (this.#isSweepFailing) await this.#sweepCutOff();
     await this.#share.store.sweep();
     await this.#compareRows();
+    await this.#check();
     return 'sweep';
   }
 
@@ -237,7 +246,14 @@ class Simulation {
         if (!(error instanceof EngineUnavailable)) throw error;
       });
       this.#hooks.clear();
+      if (this.#random.chance(0.2)) await this.#check();
     }
+  }
+
+  /** Half swept or not, a store is never without what it needs. */
+  async #check(): Promise<void> {
+    const { engine, content } = this.#share.store;
+    assert.deepEqual((await checkStore({ engine, content, afterCrash: false })).findings, []);
   }
 
   /** Whatever is done while a sweep is under way, it takes nothing that somebody sees. */
@@ -354,7 +370,7 @@ const textOf = ({ parentId, name }: NodePlace, ...rest: readonly (string | numbe
 const NOTHING = (async function* (): AsyncGenerator<never> {})();
 
 const firstSeed = new Random().seed;
-const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, 2, firstSeed] : [firstSeed];
+const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, firstSeed] : [firstSeed];
 
 for (const seed of seeds) {
   for (const isSweepFailing of [false, true]) {

@@ -3,7 +3,7 @@ import type { Metadata } from '../../rules/names.ts';
 import type { DirectoryRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';
 import { changeNode } from './keep-past.ts';
-import { findNode, refuseUnlessDirectory } from './load.ts';
+import { findNode, refuseNoDirectory, refuseUnlessDirectory } from './load.ts';
 import { changing, reading } from './opens/admit.ts';
 import { changedProperties, NO_CHANGES, type PropertyChanges } from './properties.ts';
 import { type NodeRequest, type Stored, storedAt } from './request.ts';
@@ -11,7 +11,7 @@ import { type NodeRequest, type Stored, storedAt } from './request.ts';
 export async function getDirectory(storage: Storage, request: NodeRequest): Promise<Stored<DirectoryRecord>> {
   return reading(storage, request, async (_snapshot, reader, uses) => {
     const found = await findNode(reader, request.name, storage.known);
-    refuseUnlessDirectory(found);
+    refuseNoDirectory(found);
     await uses.refusePending(found);
     await uses.admit(found, 'get directory properties');
     return storedAt(found, found.node);

@@ -16,7 +16,7 @@ import { StorageError } from '../../storage-error.ts';
 import type { Found } from '../load.ts';
 import { follow, putAsks } from './follow.ts';
 import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
-import type { WaitLimits } from './open-table.ts';
+import type { WaitLimits } from './waits.ts';
 
 export type { RestOperation } from '../../../rules/rest-open.ts';
 

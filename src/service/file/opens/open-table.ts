@@ -17,9 +17,7 @@ import { StorageError } from '../../storage-error.ts';
 import { type FileName, type FoundNode, findNode, refuseMissing } from '../load.ts';
 import { type Attended, attend, type CachingBreak } from './attend.ts';
 import { closeOpen } from './close-open.ts';
-import { putAsk, putAsks } from './follow.ts';
-import { Deadline, MustWait } from './must-wait.ts';
-import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
+import type { NodeUses, UsedNode } from './node-uses.ts';
 import { type Opened, type OpenRequest, openNode, type UsedPlace } from './open-node.ts';
 import { shareUses } from './share-uses.ts';
 import {
@@ -33,10 +31,8 @@ import {
   unlockRanges,
 } from './use-open.ts';
 import type { ClientInfo } from './use-record.ts';
-import { type Listening, Words } from './words.ts';
-
-/** Whoever waits looks by itself so often, in case word was lost. */
-const LOOK_EVERY_MS = 500;
+import { type WaitLimits, Waits } from './waits.ts';
+import { Words } from './words.ts';
 
 /** The connection on which something was opened. */
 export interface OpenClient {
@@ -44,12 +40,6 @@ export interface OpenClient {
   breakCaching(openId: OpenId, asked: CachingBreak): void;
   /** It was closed, and not by the client. */
   closed(openId: OpenId): void;
-}
-
-/** How long to wait: for clients to answer, for bytes to be unlocked. */
-export interface WaitLimits {
-  readonly answersMs: number;
-  readonly locksMs: number;
 }
 
 /** A client that does not answer is given up for after a while (attend.ts). */
@@ -76,7 +66,7 @@ export class OpenTable {
   readonly #storage: () => Storage;
   readonly #onError: (error: unknown) => void;
   readonly #words: Words;
-  readonly #lookEveryMs: number;
+  readonly #waits: Waits;
   readonly #held = new Map<OpenId, Held>();
   readonly #watched = new Map<string, Watched>();
   /** Opens that are being opened or closed. */
@@ -92,13 +82,12 @@ export class OpenTable {
     owner: Id;
     signals: Signals;
     onError: (error: unknown) => void;
-    lookEveryMs?: number;
   }) {
     this.#storage = options.storage;
     this.owner = options.owner;
     this.#words = new Words(options.signals);
     this.#onError = options.onError;
-    this.#lookEveryMs = options.lookEveryMs ?? LOOK_EVERY_MS;
+    this.#waits = new Waits({ storage: options.storage, owner: this.owner, words: this.#words });
   }
 
   async start(): Promise<void> {
@@ -213,42 +202,13 @@ export class OpenTable {
   }
 
   /** Runs what may throw MustWait until it does not: has clients asked, and waits for a change in between. */
-  async waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
-    const { clock } = this.#storage();
-    const deadlines = new Map<MustWait['code'], Deadline>();
-    for (;;) {
-      try {
-        return await run();
-      } catch (thrown) {
-        if (!(thrown instanceof MustWait)) throw thrown;
-        const { code } = thrown;
-        const limitMs = code === 'FileLockConflict' ? limits.locksMs : limits.answersMs;
-        const deadline = deadlines.get(code) ?? new Deadline(clock, limitMs);
-        deadlines.set(code, deadline);
-        await this.#wait(thrown, deadline);
-      }
-    }
+  waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
+    return this.#waits.waiting(limits, run);
   }
 
   /** Asks clients, on whatever node, to close. The opens that are closed within the time. */
-  async askToClose(at: UsedNode, openIds: readonly OpenId[], waitMs: number): Promise<readonly OpenId[]> {
-    const { engine, clock } = this.#storage();
-    const deadline = new Deadline(clock, waitMs);
-    return this.#listening(at, async (listening) => {
-      await transact(engine, async (tx) => {
-        const uses = await loadUses(tx, at);
-        for (const openId of openIds) {
-          if (uses.opens.has(openId)) putAsk(tx, uses, { openId, by: this.owner, to: 'close' });
-        }
-      });
-      this.#words.say(at);
-      for (;;) {
-        const { opens } = await this.#lookAt(at);
-        const closed = openIds.filter((openId) => !opens.has(openId));
-        if (closed.length === openIds.length || deadline.remainingMs === 0 || this.#isStopped) return closed;
-        await listening.heard(Math.min(this.#lookEveryMs, deadline.remainingMs));
-      }
-    });
+  askToClose(at: UsedNode, openIds: readonly OpenId[], waitMs: number): Promise<readonly OpenId[]> {
+    return this.#waits.askToClose(at, openIds, waitMs);
   }
 
   /** Something was asked of the clients of a file in a commit. */
@@ -276,6 +236,7 @@ export class OpenTable {
   /** Whoever waits is sent away. What is open stays so until the engine is closed. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#waits.stop();
     this.#words.stop();
     for (const { attending } of this.#watched.values()) await attending;
   }
@@ -284,36 +245,6 @@ export class OpenTable {
     const place = this.#held.get(openId)?.place ?? null;
     if (place === null) throw new OpenClosed(`${openId} is closed, or locks nothing`);
     return { storage: this.#storage(), owner: this.owner, place, openId };
-  }
-
-  // ---- waiting for others
-
-  async #wait({ at, state, breaks, code }: MustWait, deadline: Deadline): Promise<void> {
-    await this.#listening(at, async (listening) => {
-      const asked = await transact(this.#storage().engine, async (tx) => {
-        const uses = await loadUses(tx, at);
-        if (uses.state !== state) return 'changed';
-        return putAsks(tx, uses, this.owner, breaks) ? 'now' : 'before';
-      });
-      if (asked === 'now') this.#words.say(at);
-      if (deadline.remainingMs === 0) throw new StorageError(code);
-      if (this.#isStopped) throw new StorageError('ServerBusy');
-      if (asked !== 'changed') await listening.heard(Math.min(this.#lookEveryMs, deadline.remainingMs));
-    });
-  }
-
-  async #listening<T>(at: UsedNode, body: (listening: Listening) => Promise<T>): Promise<T> {
-    const listening = this.#words.listen(at);
-    try {
-      return await body(listening);
-    } finally {
-      listening.end();
-    }
-  }
-
-  async #lookAt(at: UsedNode): Promise<NodeUses> {
-    const snapshot = this.#storage().engine.snapshot();
-    return loadUses(snapshot, at).finally(() => snapshot.close());
   }
 
   // ---- what others ask of this node

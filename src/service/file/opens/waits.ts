@@ -1,0 +1,106 @@
+/**
+ * Waiting for what clients do, on whatever node they are: giving up what they cache, unlocking, closing. Whoever waits leaves an
+ * ask for the client's node, hears of what becomes of it by word, and looks by itself every now and then, as words may be lost.
+ */
+import type { Id } from '../../../base/ids.ts';
+import { transact } from '../../../engine/transact.ts';
+import type { OpenId } from '../../../rules/in-use.ts';
+import type { Storage } from '../../storage.ts';
+import { StorageError } from '../../storage-error.ts';
+import { putAsk, putAsks } from './follow.ts';
+import { Deadline, MustWait } from './must-wait.ts';
+import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
+import type { Listening, Words } from './words.ts';
+
+const LOOK_EVERY_MS = 500;
+
+/** How long to wait: for clients to answer, for bytes to be unlocked. */
+export interface WaitLimits {
+  readonly answersMs: number;
+  readonly locksMs: number;
+}
+
+export class Waits {
+  readonly #storage: () => Storage;
+  readonly #owner: Id;
+  readonly #words: Words;
+  #isStopped = false;
+
+  /** `owner`: the node that asks. */
+  constructor(options: { storage: () => Storage; owner: Id; words: Words }) {
+    this.#storage = options.storage;
+    this.#owner = options.owner;
+    this.#words = options.words;
+  }
+
+  async waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
+    const deadlines = new Map<MustWait['code'], Deadline>();
+    for (;;) {
+      try {
+        return await run();
+      } catch (thrown) {
+        if (!(thrown instanceof MustWait)) throw thrown;
+        const { code } = thrown;
+        const limitMs = code === 'FileLockConflict' ? limits.locksMs : limits.answersMs;
+        const deadline = deadlines.get(code) ?? new Deadline(this.#storage().clock, limitMs);
+        deadlines.set(code, deadline);
+        await this.#wait(thrown, deadline);
+      }
+    }
+  }
+
+  async askToClose(at: UsedNode, openIds: readonly OpenId[], waitMs: number): Promise<readonly OpenId[]> {
+    const { engine, clock } = this.#storage();
+    const deadline = new Deadline(clock, waitMs);
+    return this.#listening(at, async (listening) => {
+      await transact(engine, async (tx) => {
+        const uses = await loadUses(tx, at);
+        for (const openId of openIds) {
+          if (uses.opens.has(openId)) putAsk(tx, uses, { openId, by: this.#owner, to: 'close' });
+        }
+      });
+      this.#words.say(at);
+      for (;;) {
+        const { opens } = await this.#lookAt(at);
+        const closed = openIds.filter((openId) => !opens.has(openId));
+        if (closed.length === openIds.length || deadline.remainingMs === 0 || this.#isStopped) return closed;
+        await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs));
+      }
+    });
+  }
+
+  /** Whoever waits is sent away, once word wakes them. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Until something has changed of what was seen, or it is time to look. */
+  async #wait({ at, state, breaks, code }: MustWait, deadline: Deadline): Promise<void> {
+    await this.#listening(at, async (listening) => {
+      const asked = await transact(this.#storage().engine, async (tx) => {
+        const uses = await loadUses(tx, at);
+        if (uses.state !== state) return 'changed';
+        return putAsks(tx, uses, this.#owner, breaks) ? 'now' : 'before';
+      });
+      if (asked === 'now') this.#words.say(at);
+      if (deadline.remainingMs === 0) throw new StorageError(code);
+      if (this.#isStopped) throw new StorageError('ServerBusy');
+      if (asked !== 'changed') await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs));
+    });
+  }
+
+  /** From before the look on, so that no change is missed between the two. */
+  async #listening<T>(at: UsedNode, body: (listening: Listening) => Promise<T>): Promise<T> {
+    const listening = this.#words.listen(at);
+    try {
+      return await body(listening);
+    } finally {
+      listening.end();
+    }
+  }
+
+  async #lookAt(at: UsedNode): Promise<NodeUses> {
+    const snapshot = this.#storage().engine.snapshot();
+    return loadUses(snapshot, at).finally(() => snapshot.close());
+  }
+}

@@ -1,0 +1,388 @@
+/**
+ * Random operations on the trees of a few shares, by several clients at once, each held back for random moments, with
+ * snapshots that are taken and deleted, sweeps that are cut off or go on beside, restarts and a clock that moves between
+ * them. What all clients of a round have seen, and what reads give behind it, of the shares and of every snapshot, is what one
+ * order of their operations makes of the model; no ETag is ever given twice; and a check finds nothing wrong. At the end
+ * everything is deleted, and nothing is left.
+ */
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ManualClock } from '../../src/base/clock.ts';
+import { EngineUnavailable } from '../../src/engine/engine.ts';
+import type { EntryKind } from '../../src/rules/file-attributes.ts';
+import type { Moment } from '../../src/rules/moment.ts';
+import { checkStore } from '../../src/service/check.ts';
+import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
+import { type Call, Hooks, hookContent, hookEngine } from '../harness/hooked-store.ts';
+import { Random } from '../harness/random.ts';
+import { Gate, TestStore } from '../harness/store.ts';
+import type { Action } from './file-action.ts';
+import {
+  createDirectoryAction,
+  createFileAction,
+  deleteAction,
+  leaseAction,
+  listAction,
+  putRangeAction,
+  readAction,
+  renameAction,
+  resizeAction,
+  setDirectoryMetadataAction,
+  setMetadataAction,
+  type Target,
+} from './file-actions.ts';
+import { isStored, type StoredShares, storedShares } from './file-comparison.ts';
+import { everything, FileModel, type ModelShare, type Path } from './file-model.ts';
+import { createShareAction, deleteShareAction, deleteSnapshotAction, snapshotAction } from './file-share-actions.ts';
+import { type Parts, type Place, runSteps } from './place.ts';
+import { frozen } from './queue-comparison.ts';
+
+const SHARES = ['alpha', 'beta'];
+/** Some are one to Windows. */
+const NAMES = ['a', 'A', 'b', 'cc', 'CC', 'ä', '😀'];
+const DEPTH_MAX = 3;
+const ACTORS_MAX = 4;
+const TURNS_MAX = 3;
+const CALLS_BEFORE_CUT_MAX = 12;
+const SNAPSHOT_COUNT_MAX = 3;
+const NODE_COUNT_MAX = 10;
+const PASSES_MAX = 20;
+/** Nobody starts a server in the moment in which it stopped. */
+const RESTART_SECONDS = 5;
+const UNKNOWN_MOMENT: Moment = '2001-01-01T00:00:00.0000000Z';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly place: Place;
+  /** So many servers on one store. */
+  readonly nodeCount: number;
+}
+
+export async function simulateFiles({ seed, steps, place, nodeCount }: SimulationOptions): Promise<void> {
+  const simulation = await FileSimulation.open(new Random(seed), place, nodeCount);
+  await runSteps(simulation, { seed, steps });
+}
+
+/** What most of a round goes to. */
+type Near = Readonly<Record<EntryKind, Path>>;
+
+type Doing = readonly [what: string, act: () => Promise<void>];
+
+class FileSimulation {
+  readonly #random: Random;
+  readonly #place: Place;
+  readonly #nodeCount: number;
+  readonly #clock = new ManualClock();
+  readonly #hooks = new Hooks();
+  readonly #doings: readonly Doing[];
+  readonly #nodes: TestStore[] = [];
+  #parts: Parts;
+  #model = new FileModel();
+  /** Every ETag that was ever given. */
+  readonly #given = new Set<string>();
+  /** A sweep that nobody has waited for yet. */
+  #beside: Promise<unknown> = Promise.resolve();
+  /** While the store is looked through, whatever goes on beside waits here. */
+  #pause: Gate | null = null;
+  /** Extents that are being given back at the moment: those calls got through before the pause. */
+  #freeingCount = 0;
+  /** So many calls of the sweeper still get through; null: all. */
+  #callsBeforeCut: number | null = null;
+  doing = '';
+
+  private constructor(random: Random, place: Place, { parts, nodeCount }: { parts: Parts; nodeCount: number }) {
+    this.#random = random;
+    this.#place = place;
+    this.#parts = parts;
+    this.#nodeCount = nodeCount;
+    this.#doings = this.#weighted();
+    this.#hooks.before = (call) => this.#onCall(call);
+  }
+
+  static async open(random: Random, place: Place, nodeCount: number): Promise<FileSimulation> {
+    const simulation = new FileSimulation(random, place, { parts: await place.open(), nodeCount });
+    await simulation.#openNodes();
+    return simulation;
+  }
+
+  async #onCall({ what }: Call): Promise<void> {
+    if (what !== 'commit' && what !== 'committed' && what !== 'free' && what !== 'freed') return;
+    if (what === 'freed') this.#freeingCount--;
+    await this.#pause?.passed;
+    if (this.#callsBeforeCut !== null && --this.#callsBeforeCut < 0) throw new EngineUnavailable('cut off');
+    if (what === 'free') this.#freeingCount++;
+  }
+
+  async step(): Promise<void> {
+    const [what, act] = this.#random.pick(this.#doings);
+    this.doing = what;
+    await act();
+    await this.#compare();
+  }
+
+  #weighted(): readonly Doing[] {
+    const weighted: readonly (readonly [weight: number, ...Doing])[] = [
+      [30, 'a round', () => this.#round()],
+      [3, 'let time pass', async () => this.#clock.advance({ seconds: this.#random.pick([0.001, 1, 3_600]) })],
+      [2, 'sweep', () => this.#waitFor(() => this.#sweep())],
+      [2, 'sweep beside what follows', () => this.#goOnBeside(() => this.#sweep())],
+      // Nodes that answer each other are not cut off in the midst of it: nodes-simulation.test.ts has their deaths.
+      ...(this.#nodeCount === 1 ? [[2, 'sweep and be cut off', () => this.#cutOff(() => this.#sweep())] as const] : []),
+      [1, 'restart', () => this.#restart()],
+    ];
+    return weighted.flatMap(([weight, ...doing]) => Array.from({ length: weight }, () => doing));
+  }
+
+  // ---- rounds
+
+  /** Some operations from one starting line, most of them on the same few names. */
+  async #round(): Promise<void> {
+    const share = this.#random.pick(SHARES);
+    const near = { file: this.#somePath(share, 'file'), directory: this.#somePath(share, 'directory') };
+    const count = 1 + this.#random.below(ACTORS_MAX);
+    const actions = Array.from({ length: count }, () =>
+      this.#someAction(this.#random.chance(0.9) ? share : this.#random.pick(SHARES), near),
+    );
+    this.doing = actions.map(({ what }) => what).join(' | ');
+    await Promise.all(actions.map((action) => this.#heldBack(action)));
+    this.#refuseOldEtags(actions);
+    this.#model = inSomeOrder(this.#model, actions, await this.#stored());
+  }
+
+  #someAction(share: string, near: Near): Action {
+    const random = this.#random;
+    const found = this.#model.find(share);
+    const dice = random.next();
+    if (found === null && dice < 0.8) return createShareAction(share);
+    const at = (kind: EntryKind): Target => ({
+      random,
+      model: this.#model,
+      share,
+      path: this.#pathNear(share, kind, near),
+    });
+    const anywhere: Target = random.chance(0.7) ? at('file') : at('directory');
+    const leaf = found === null ? null : this.#leafTooMany(found);
+    if (leaf !== null && random.chance(0.4)) return deleteAction({ ...anywhere, path: leaf });
+    if (dice < 0.1) return createFileAction(random.chance(0.5) ? at('file') : this.#newIn(at('directory')));
+    if (dice < 0.16) return createDirectoryAction(this.#newIn(at('directory')));
+    if (dice < 0.36) return putRangeAction(at('file'));
+    if (dice < 0.42) return resizeAction(at('file'));
+    if (dice < 0.46) return setMetadataAction(at('file'));
+    if (dice < 0.49) return setDirectoryMetadataAction(at('directory'));
+    if (dice < 0.55) return leaseAction(at('file'));
+    if (dice < 0.67) return renameAction(anywhere, this.#newIn(random.chance(0.7) ? at('directory') : at('file')).path);
+    if (dice < 0.72) return deleteAction(anywhere);
+    if (dice < 0.82) return readAction(at('file'), this.#someMoment(found));
+    if (dice < 0.88) return listAction(at('directory'), this.#someMoment(found));
+    if (dice < 0.985) return this.#someSnapshotAction(share, found);
+    return random.chance(0.5)
+      ? createShareAction(share)
+      : deleteShareAction(share, { includesSnapshots: random.chance(0.5) });
+  }
+
+  /** Something to delete where there is much: every comparison reads all of it. */
+  #leafTooMany({ root }: ModelShare): Path | null {
+    const all = [...everything(root)];
+    const leaves = all.filter(([, node]) => node.kind === 'file' || node.entries.size === 0);
+    return all.length <= NODE_COUNT_MAX ? null : this.#random.pick(leaves)[0];
+  }
+
+  #someSnapshotAction(share: string, found: ModelShare | null): Action {
+    const moments = [...(found?.snapshots.keys() ?? [])];
+    const isFull = moments.length >= SNAPSHOT_COUNT_MAX;
+    if (!isFull && this.#random.chance(0.5)) return snapshotAction(share);
+    return deleteSnapshotAction(share, moments.length === 0 ? UNKNOWN_MOMENT : this.#random.pick(moments));
+  }
+
+  #someMoment(found: ModelShare | null): Moment | null {
+    const moments = [...(found?.snapshots.keys() ?? [])];
+    if (moments.length === 0 || this.#random.chance(0.4)) return this.#random.chance(0.05) ? UNKNOWN_MOMENT : null;
+    return this.#random.pick(moments);
+  }
+
+  #pathNear(share: string, kind: EntryKind, near: Near): Path {
+    if (this.#random.chance(0.6)) return near[kind];
+    return this.#somePath(share, kind);
+  }
+
+  /** Of something of this kind, if there is any; sometimes any other. */
+  #somePath(share: string, kind: EntryKind): Path {
+    const random = this.#random;
+    const found = this.#model.find(share);
+    if (found === null || random.chance(0.08)) {
+      return Array.from({ length: random.below(DEPTH_MAX + 1) }, () => random.pick(NAMES));
+    }
+    const known = [...everything(found.root)].filter(([, node]) => node.kind === kind).map(([path]) => path);
+    if (kind === 'directory') known.push([]);
+    return known.length === 0 ? [random.pick(NAMES)] : random.pick(known);
+  }
+
+  /** A name in the directory, which may be taken. */
+  #newIn(target: Target): Target {
+    const { path } = target;
+    if (path.length >= DEPTH_MAX || this.#random.chance(0.1)) return target;
+    return { ...target, path: [...path, this.#random.pick(NAMES)] };
+  }
+
+  /** Each call that reaches the engine waits for a few turns, by the action's own chance. */
+  async #heldBack(action: Action): Promise<void> {
+    const { storage } = this.#random.pick(this.#nodes);
+    const own = new Random(this.#random.below(2 ** 31));
+    const hooks = new Hooks();
+    hooks.before = async () => {
+      for (let turns = own.below(TURNS_MAX); turns > 0; turns--) await nextTurn();
+    };
+    await action.run({ ...storage, engine: hookEngine(storage.engine, hooks) });
+  }
+
+  #refuseOldEtags(actions: readonly Action[]): void {
+    for (const etag of actions.map((action) => action.given())) {
+      if (etag === null) continue;
+      assert.ok(!this.#given.has(etag), `the ETag ${etag} was given before`);
+      this.#given.add(etag);
+    }
+  }
+
+  // ---- sweeps and restarts
+
+  async #sweep(): Promise<void> {
+    for (const { sweeper } of this.#nodes) await sweeper.sweep();
+  }
+
+  async #waitFor(act: () => Promise<void>): Promise<void> {
+    await this.#beside;
+    await this.#beat();
+    await act();
+  }
+
+  async #goOnBeside(act: () => Promise<void>): Promise<void> {
+    await this.#beside;
+    await this.#beat();
+    this.#beside = act();
+    // Met by whoever waits for it; until then it must not count as unhandled.
+    this.#beside.catch(() => {});
+  }
+
+  /** As by a crash between two steps, or by an engine that took a commit and could not say so. */
+  async #cutOff(act: () => Promise<void>): Promise<void> {
+    await this.#beside;
+    this.#callsBeforeCut = this.#random.below(CALLS_BEFORE_CUT_MAX);
+    await act().catch(onlyCutOff);
+    this.#callsBeforeCut = null;
+    for (const { errors } of this.#nodes) for (const error of errors.splice(0)) onlyCutOff(error);
+    if (this.#random.chance(0.5)) await this.#restart();
+  }
+
+  /** Nodes find out who leads, and the leader does what is due. */
+  async #beat(): Promise<void> {
+    for (const { beat } of this.#nodes) await beat();
+  }
+
+  async #restart(): Promise<void> {
+    await this.#beside;
+    this.#clock.advance({ seconds: RESTART_SECONDS });
+    await this.#closeNodes();
+    await this.#place.close(this.#parts);
+    this.#parts = await this.#place.open();
+    await this.#openNodes();
+  }
+
+  async #openNodes(): Promise<void> {
+    const signals = openLocalSignals();
+    const isShared = this.#nodeCount > 1;
+    const content = hookContent(this.#parts.content, this.#hooks);
+    const engine = hookEngine(this.#parts.engine, this.#hooks);
+    for (let slot = 0; slot < this.#nodeCount; slot++) {
+      const parts = { engine, content, signals, clock: this.#clock, isShared };
+      this.#nodes.push(await TestStore.open({ ...parts, slot: () => (isShared ? slot : null) }));
+    }
+  }
+
+  async #closeNodes(): Promise<void> {
+    for (const node of this.#nodes.splice(0)) {
+      await node.close();
+      assert.deepEqual(node.errors, []);
+    }
+  }
+
+  // ---- what holds after every step
+
+  #stored(): Promise<StoredShares> {
+    return storedShares(this.#random.pick(this.#nodes).storage);
+  }
+
+  async #compare(): Promise<void> {
+    assert.ok(isStored(this.#model, await this.#stored()), 'the store holds what the model holds');
+    for (const { errors } of this.#nodes) assert.deepEqual(errors, []);
+    await this.#check();
+  }
+
+  async #check(): Promise<void> {
+    const { engine, content } = this.#parts;
+    this.#pause = new Gate();
+    while (this.#freeingCount > 0) await nextTurn();
+    try {
+      const { findings } = await checkStore({ engine: await frozen(engine), content, afterCrash: true });
+      assert.deepEqual(findings, []);
+    } finally {
+      this.#pause.open();
+      this.#pause = null;
+    }
+  }
+
+  /** Everything is deleted, and nothing is left. */
+  async end(): Promise<void> {
+    await this.#restart();
+    await this.#compare();
+    for (const name of this.#model.shares.keys()) {
+      const action = deleteShareAction(name, { includesSnapshots: true });
+      await this.#heldBack(action);
+      this.#model = inSomeOrder(this.#model, [action], await this.#stored());
+    }
+    const [node] = this.#nodes as [TestStore];
+    for (let pass = 0; pass < PASSES_MAX && (await node.garbage()).length > 0; pass++) {
+      await this.#waitFor(() => this.#sweep());
+    }
+    assert.deepEqual(await node.records(), []);
+    const { extentCount } = await this.#parts.content.strays((async function* () {})());
+    assert.equal(extentCount, 0, 'extents are left');
+    await this.#closeNodes();
+    await this.#place.close(this.#parts);
+  }
+}
+
+/** The model after these actions in an order that explains all that was seen, and what is stored now. */
+function inSomeOrder(model: FileModel, actions: readonly Action[], stored: StoredShares): FileModel {
+  const problems: string[] = [];
+  const found = search(model, actions, { stored, problems });
+  assert.ok(found !== null, `no order explains it:\n${problems.join('\n')}`);
+  return found;
+}
+
+function search(
+  model: FileModel,
+  actions: readonly Action[],
+  { stored, problems }: { stored: StoredShares; problems: string[] },
+): FileModel | null {
+  if (actions.length === 0) {
+    if (isStored(model, stored)) return model;
+    problems.push('what is stored is something else');
+    return null;
+  }
+  for (const action of actions) {
+    const after = action.explain(model);
+    if (typeof after === 'string') {
+      problems.push(`${action.what}: ${after}`);
+      continue;
+    }
+    const rest = actions.filter((other) => other !== action);
+    const found = search(after, rest, { stored, problems });
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function onlyCutOff(error: unknown): void {
+  if (!(error instanceof EngineUnavailable)) throw error;
+}
