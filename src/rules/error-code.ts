@@ -89,6 +89,7 @@ export type ErrorCode =
   // requests of the Queue service that cannot be understood
   | 'InvalidMarker'
   // requests of the File service that cannot be understood
+  | 'FileInvalidPermission'
   | 'InvalidFileOrDirectoryPathName'
   | 'ShareSnapshotOperationNotSupported'
   // the state of the resource

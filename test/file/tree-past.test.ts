@@ -98,20 +98,21 @@ describe('a large directory in a snapshot', () => {
   });
 });
 
-describe('what has changed in a file since a snapshot', () => {
-  const changes = async (file: ShareFileClient, snapshot: string, includeRenames?: boolean): Promise<string> => {
-    const options = includeRenames === undefined ? {} : { includeRenames };
-    const { ranges = [], clearRanges = [] } = await file.getRangeListDiff(snapshot, options);
-    const shown = [
-      ...ranges.map(({ start, end }) => ({ start, text: `${start}-${end}` })),
-      ...clearRanges.map(({ start, end }) => ({ start, text: `x${start}-${end}` })),
-    ];
-    return shown
-      .sort((a, b) => a.start - b.start)
-      .map(({ text }) => text)
-      .join(' ');
-  };
+/** `x0-511 512-1023`: cleared, and written. */
+const changes = async (file: ShareFileClient, snapshot: string, includeRenames?: boolean): Promise<string> => {
+  const options = includeRenames === undefined ? {} : { includeRenames };
+  const { ranges = [], clearRanges = [] } = await file.getRangeListDiff(snapshot, options);
+  const shown = [
+    ...ranges.map(({ start, end }) => ({ start, text: `${start}-${end}` })),
+    ...clearRanges.map(({ start, end }) => ({ start, text: `x${start}-${end}` })),
+  ];
+  return shown
+    .sort((a, b) => a.start - b.start)
+    .map(({ text }) => text)
+    .join(' ');
+};
 
+describe('what has changed in a file since a snapshot', () => {
   test('is told of one that was renamed only to those who ask for that', async () => {
     const share = await hostedShare();
     const { directoryClient: directory } = await share.createDirectory('d');

@@ -40,13 +40,13 @@ describe('headers that are refused:', () => {
     ['a key that is none', { [KEY]: 'invalidPermission' }, 'InvalidHeaderValue'],
     ['a format that is none', { [PERMISSION]: SDDL, [FORMAT]: 'Text' }, 'InvalidHeaderValue'],
     ['more than 8 KiB', { [PERMISSION]: `${SDDL}${'(A;;FA;;;BA)'.repeat(700)}` }, 'InvalidHeaderValue'],
-    ['no SDDL', { [PERMISSION]: 'invalidPermission' }, 'InvalidInput'],
-    ['no owner', { [PERMISSION]: 'G:SYD:(A;;FA;;;BA)' }, 'InvalidInput'],
-    ['no group', { [PERMISSION]: 'O:SYD:(A;;FA;;;BA)' }, 'InvalidInput'],
-    ['no DACL', { [PERMISSION]: 'O:SYG:SY' }, 'InvalidInput'],
-    ['bytes said to be SDDL', { [PERMISSION]: BASE64 }, 'InvalidInput'],
-    ['SDDL said to be bytes', { [PERMISSION]: SDDL, [FORMAT]: 'Binary' }, 'InvalidInput'],
-    ['bytes that are cut off', { [PERMISSION]: BASE64.slice(0, 40), [FORMAT]: 'Binary' }, 'InvalidInput'],
+    ['no SDDL', { [PERMISSION]: 'invalidPermission' }, 'FileInvalidPermission'],
+    ['no owner', { [PERMISSION]: 'G:SYD:(A;;FA;;;BA)' }, 'FileInvalidPermission'],
+    ['no group', { [PERMISSION]: 'O:SYD:(A;;FA;;;BA)' }, 'FileInvalidPermission'],
+    ['no DACL', { [PERMISSION]: 'O:SYG:SY' }, 'FileInvalidPermission'],
+    ['bytes said to be SDDL', { [PERMISSION]: BASE64 }, 'FileInvalidPermission'],
+    ['SDDL said to be bytes', { [PERMISSION]: SDDL, [FORMAT]: 'Binary' }, 'FileInvalidPermission'],
+    ['bytes that are cut off', { [PERMISSION]: BASE64.slice(0, 40), [FORMAT]: 'Binary' }, 'FileInvalidPermission'],
   ] as const) {
     test(name, () =>
       assert.throws(

@@ -88,7 +88,7 @@ test('a share that is not there has no permissions', async () => {
 test('bytes that are no descriptor are refused', async () => {
   const share = await TestShare.create();
   const garbled: PermissionChoice = { kind: 'descriptor', descriptor: Buffer.from('garbled') };
-  await assert.rejects(share.createFile('f', 1, withPermission(garbled)), refusedAs('InvalidInput'));
+  await assert.rejects(share.createFile('f', 1, withPermission(garbled)), refusedAs('FileInvalidPermission'));
 });
 
 const changed = async (share: TestShare, path: string, permission: PermissionChoice): Promise<string> => {

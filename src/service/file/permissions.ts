@@ -92,7 +92,7 @@ export async function getPermission(storage: Storage, name: ShareName, key: stri
 
 /** A descriptor that cannot be kept. */
 export const invalidPermission = ({ refusal }: Refused): StorageError =>
-  new StorageError('InvalidInput', { message: `The file permission is not valid. ${refusal}` });
+  new StorageError('FileInvalidPermission', { message: `The file permission is not valid. ${refusal}` });
 
 // ---- descriptors and their keys
 

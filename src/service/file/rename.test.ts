@@ -158,14 +158,14 @@ describe('a file that is renamed', () => {
   }
 });
 
-describe('a directory that is renamed', () => {
-  async function createTree(): Promise<TestShare> {
-    const share = await TestShare.create();
-    for (const path of ['a', 'a/b', 'a/b/c', 'x']) await share.createDirectory(path);
-    for (const path of ['a/1', 'a/b/2', 'a/b/c/3']) await share.createFile(path, text(path));
-    return share;
-  }
+async function createTree(): Promise<TestShare> {
+  const share = await TestShare.create();
+  for (const path of ['a', 'a/b', 'a/b/c', 'x']) await share.createDirectory(path);
+  for (const path of ['a/1', 'a/b/2', 'a/b/c/3']) await share.createFile(path, text(path));
+  return share;
+}
 
+describe('a directory that is renamed', () => {
   test('takes all that is in it along, whose ETags stay', async () => {
     const share = await createTree();
     const { etag } = await propertiesOf(share, 'a/b/c/3');

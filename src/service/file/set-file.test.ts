@@ -58,6 +58,11 @@ const leaseIt = (share: TestShare) =>
     action: { action: 'acquire', proposedId: A, freshId: A, durationSeconds: INFINITE_SECONDS },
   });
 
+const attributes = (bits: number) => ({ properties: { ...NO_CHANGES, attributes: bits } });
+
+const get = (share: TestShare, path: string, snapshot: Moment | null = null) =>
+  getDirectory(share.store.storage, { name: share.nameOf(path, snapshot), waitMs: 0 });
+
 describe('the properties of a file', () => {
   test('stay what they are where nothing is said, under a new ETag', async () => {
     const share = await createShare();
@@ -154,7 +159,6 @@ describe('the properties of a file', () => {
 
   test('of a read-only file can be set by whoever takes that mark off, and by nobody else', async () => {
     const share = await createShare();
-    const attributes = (bits: number) => ({ properties: { ...NO_CHANGES, attributes: bits } });
     await setProperties(share, attributes(READ_ONLY));
     assert.equal(await refusal(setProperties(share, { lengthBytes: 5 })), 'ReadOnlyAttribute');
     assert.equal(await refusal(setProperties(share, attributes(READ_ONLY | HIDDEN))), 'ReadOnlyAttribute');
@@ -184,9 +188,6 @@ describe('the properties of a file', () => {
 });
 
 describe('a directory', () => {
-  const get = async (share: TestShare, path: string, snapshot: Moment | null = null) =>
-    getDirectory(share.store.storage, { name: share.nameOf(path, snapshot), waitMs: 0 });
-
   for (const path of ['', 'd']) {
     test(`keeps its ETag whatever is done in it, and gets a new one with its own properties: ${path || 'the root'}`, async () => {
       const share = await createShare();

@@ -94,7 +94,7 @@ for (const [where, open, rounds] of [
         for (const path of [a, b]) await share.createDirectory(path);
         const results = await together(2, async (index) => {
           await turns((round * (index + 1)) % 4);
-          await renameDirectory(share, ...((index === 0 ? [a, `${b}/${a}`] : [b, `${a}/${b}`]) as [string, string]));
+          await (index === 0 ? renameDirectory(share, a, `${b}/${a}`) : renameDirectory(share, b, `${a}/${b}`));
         });
         const [inner, outer] = winnerOf(results) === 0 ? [a, b] : [b, a];
         assert.deepEqual(await namesIn(share, outer), [inner]);
@@ -138,7 +138,7 @@ for (const [where, open, rounds] of [
         if (index === WRITERS) {
           for (; renameCount < 2 * rounds; renameCount++) {
             const [from, to] = renameCount % 2 === 0 ? ['d/a', 'd/b'] : ['d/b', 'd/a'];
-            await renameFile(share, from as string, to as string);
+            await renameFile(share, from, to);
           }
           return null;
         }
