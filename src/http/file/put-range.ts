@@ -33,7 +33,7 @@ export const putRange: Operation = {
 
 const WRITE = 'x-ms-write';
 
-function parseWrite(exchange: Pick<Exchange, 'header'>): 'update' | 'clear' {
+export function parseWrite(exchange: Pick<Exchange, 'header'>): 'update' | 'clear' {
   const text = exchange.header(WRITE);
   if (text === null) throw missingHeader(WRITE);
   const write = text.toLowerCase();

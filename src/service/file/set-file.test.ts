@@ -208,16 +208,16 @@ describe('a directory', () => {
     });
   }
 
-  for (const [path, want] of [
-    ['d/f', 'ResourceTypeMismatch'],
-    ['nothing', 'ResourceNotFound'],
-    ['nothing/d', 'ParentNotFound'],
+  for (const [path, got, want] of [
+    ['d/f', 'ResourceNotFound', 'ResourceTypeMismatch'],
+    ['nothing', 'ResourceNotFound', 'ResourceNotFound'],
+    ['nothing/d', 'ParentNotFound', 'ParentNotFound'],
   ] as const) {
-    test(`is not ${path}: ${want}`, async () => {
+    test(`is not ${path}: who reads it gets ${got}, who changes it ${want}`, async () => {
       const share = await createShare();
       const { storage } = share.store;
       const request = share.requestOf(path);
-      assert.equal(await refusal(get(share, path)), want);
+      assert.equal(await refusal(get(share, path)), got);
       assert.equal(await refusal(setDirectoryProperties(storage, { ...request, properties: NO_CHANGES })), want);
       assert.equal(await refusal(setDirectoryMetadata(storage, { ...request, metadata: [] })), want);
     });
