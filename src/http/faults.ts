@@ -358,6 +358,7 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'The specified resource state could not be flushed from an SMB client in the specified time.',
   },
   DirectoryNotEmpty: { status: 409, message: 'The specified directory is not empty.' },
+  FileGenerationMismatch: { status: 409, message: 'The file was created anew since the previous snapshot was taken.' },
   FileInvalidPermission: { status: 400, message: 'The specified file permission is not valid.' },
   FileLockConflict: { status: 409, message: 'A portion of the specified file is locked by an SMB client.' },
   FileOAuthManagementApiRestrictedToSrp: {

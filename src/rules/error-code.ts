@@ -126,6 +126,7 @@ export type ErrorCode =
   | 'DirectorySasNotSupportedVersion'
   | 'EntityAlreadyExists'
   | 'FeatureVersionMismatch'
+  | 'FileGenerationMismatch'
   | 'FileLockConflict'
   | 'FileOAuthManagementApiRestrictedToSrp'
   | 'IncrementalCopyBlobMismatch'

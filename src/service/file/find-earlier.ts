@@ -63,6 +63,6 @@ async function loadPrevious(reader: RecordReader, { tree }: Found, moment: Momen
 }
 
 const begunAnew = (): StorageError =>
-  new StorageError('BlobOverwritten', {
+  new StorageError('FileGenerationMismatch', {
     message: 'The file has been recreated, or renamed, since the previous snapshot was taken.',
   });

@@ -187,9 +187,9 @@ describe('what has changed since a snapshot', () => {
     await share.createFile('b', page('y'));
     await renameFile(share, 'other', 'c', { replaces: true });
     for (const path of ['a', 'b', 'c']) {
-      assert.equal(await refusal(list(share, path, { previous })), 'BlobOverwritten');
+      assert.equal(await refusal(list(share, path, { previous })), 'FileGenerationMismatch');
     }
-    assert.equal(await refusal(list(share, 'a', { previous, followsRenames: true })), 'BlobOverwritten');
+    assert.equal(await refusal(list(share, 'a', { previous, followsRenames: true })), 'FileGenerationMismatch');
     assert.equal(await list(share, 'c', { previous, followsRenames: true }), '');
   });
 
@@ -227,7 +227,7 @@ describe('what has changed since a snapshot', () => {
       ['e/untouched', ''],
     ] as const) {
       for (const moment of [previous, between]) {
-        assert.equal(await refusal(list(share, path, { previous: moment })), 'BlobOverwritten');
+        assert.equal(await refusal(list(share, path, { previous: moment })), 'FileGenerationMismatch');
         assert.equal(await list(share, path, { previous: moment, followsRenames: true }), want);
       }
     }

@@ -92,7 +92,10 @@ for (const [where, client] of [
       const { id } = await smb.open('f', { caching: 'RWH', leaseKey: 'k' });
       assert.equal(await refusal(share.read('f')), 'ClientCacheFlushDelay');
       assert.equal(await smb.told(), 'RWH to RH');
+      await nodes.beat();
       assert.equal(await refusal(share.read('f')), 'ClientCacheFlushDelay');
+      await nodes.beat();
+      assert.deepEqual(smb.unheard, [], 'it is told once');
       await smb.opens.acknowledge(id, 'R');
       await share.read('f');
       assert.deepEqual(smb.unheard, []);
