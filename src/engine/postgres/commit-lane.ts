@@ -137,6 +137,7 @@ export class CommitLane {
 
   async #run(): Promise<void> {
     while (this.#hasWork()) {
+      const renews = this.#isRenewing;
       this.#isRenewing = false;
       const group = new Group();
       for (let next = this.#queue[0]; next !== undefined && group.takes(next); next = this.#queue[0]) {
@@ -144,12 +145,12 @@ export class CommitLane {
         group.add(next);
       }
       this.#groupCount++;
-      await this.#bringThrough(group, this.#groupCount);
+      await this.#bringThrough(group, this.#groupCount, { renews });
     }
   }
 
   /** Sends the group, without those of its commits that lost, until all of it has taken effect or is given up. */
-  async #bringThrough(first: Group, number: number): Promise<void> {
+  async #bringThrough(first: Group, number: number, options: { renews: boolean }): Promise<void> {
     let group = first;
     this.#contentionCount = 0;
     this.#sent = [...group.commits, ...group.lost];
@@ -157,7 +158,7 @@ export class CommitLane {
     this.#conflict(group.lost);
     while (this.#sent.length > 0 || first.commits.length === 0) {
       try {
-        const failed = await this.#send(group, number);
+        const failed = await this.#send(group, number, options);
         if (failed.size === 0) break;
         this.#conflict(withFollowers(failed, [...group.commits, ...this.#queue]));
         group = Group.of(this.#sent);
@@ -170,10 +171,13 @@ export class CommitLane {
     this.#finish(number);
   }
 
-  /** The commits whose checks did not hold; without any, the group has taken effect. */
-  async #send(group: Group, number: number): Promise<Set<Pending>> {
+  /**
+   * The commits whose checks did not hold; without any, the group has taken effect. Volatile records alone are marked
+   * beside the session's row, which they do not renew.
+   */
+  async #send(group: Group, number: number, { renews }: { renews: boolean }): Promise<Set<Pending>> {
     const connection = await this.#connected();
-    const mark: GroupMark = { session: this.session, group: number, durable: group.isDurable };
+    const mark: GroupMark = { session: this.session, group: number, durable: group.isDurable || renews };
     const begun = connection.query(BEGIN_COMMITTING);
     const checked = connection.query(checkAndMark(group.checks, mark));
     const written: Promise<unknown>[] = [];
@@ -191,7 +195,7 @@ export class CommitLane {
     const lost = group.failedBy(rows);
     const isMarked = rows.some(([kind, count]) => Number(kind) === 0 && Number(count) === 1);
     if (lost.size === 0 && !isMarked) throw new Fenced('others gave this node up for dead');
-    this.#renewedAtMs = performance.now();
+    if (isMarked && mark.durable) this.#renewedAtMs = performance.now();
     return lost;
   }
 

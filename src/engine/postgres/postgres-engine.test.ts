@@ -287,6 +287,31 @@ describe('several nodes on one database', { skip }, () => {
       assert.equal((await living.claim(everything, 9)).entries.length, 1);
     }));
 
+  test('a node that writes volatile records alone, without a pause, renews its session all the same', () =>
+    withNodes(1, async (nodes, url) => {
+      const [node] = nodes as [PostgresEngine];
+      const database = new Database({ url });
+      const [row] = await database.query({ text: `SELECT id FROM larimar_sessions WHERE slot = ${node.slot()}` });
+      // A session that lapsed is not renewed but replaced.
+      const own = `id = ${row?.[0]}`;
+      const isRenewed = async (): Promise<boolean> => {
+        const rows = await database.query({
+          text: `SELECT count(*) FROM larimar_sessions WHERE ${own} AND renewed_at > now() - interval '8 seconds'`,
+        });
+        return Number(rows[0]?.[0]) === 1;
+      };
+      await database.query({
+        text: `UPDATE larimar_sessions SET renewed_at = now() - interval '10 seconds' WHERE ${own}`,
+      });
+      assert.equal(await isRenewed(), false);
+      await until({ what: 'the session is renewed', limitSeconds: 10 }, async () => {
+        await put(node, volatile('open'), 'x');
+        await node.beat();
+        return isRenewed();
+      });
+      await database.close();
+    }));
+
   test('a node that was given up for dead and comes back goes on under a new session', () =>
     withNodes(2, async (nodes, url) => {
       const [paused, living] = nodes as [PostgresEngine, PostgresEngine];
