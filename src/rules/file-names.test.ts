@@ -98,6 +98,11 @@ for (const [name, want] of [
   test(`'${name}' without trailing dots is '${want}'`, () => assert.equal(withoutTrailingDots(name), want));
 }
 
+test('a million dots are looked at once', () => {
+  const dots = '.'.repeat(1_000_000);
+  assert.equal(withoutTrailingDots(`${dots}a${dots}`), `${dots}a`);
+});
+
 for (const [name, want] of [
   ['file.TXT', 'FILE.TXT'],
   ['Größe', 'GRÖSSE'.replace('SS', 'ß')],

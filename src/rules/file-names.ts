@@ -31,7 +31,12 @@ export function refuseFilePath(path: readonly string[]): ErrorCode | null {
   return path.map(refuseFileName).find((refusal) => refusal !== null) ?? null;
 }
 
-export const withoutTrailingDots = (name: string): string => name.replace(/\.+$/, '');
+/** Once over the name, however long it is: who asks is not known yet. */
+export function withoutTrailingDots(name: string): string {
+  let end = name.length;
+  while (name[end - 1] === '.') end--;
+  return name.slice(0, end);
+}
 
 /**
  * Two names are the same if their folded forms are. Unit by unit, as Windows does: a letter whose capital is two letters

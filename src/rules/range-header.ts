@@ -12,10 +12,13 @@ const ONE_RANGE = /^bytes=(\d+)-(\d*)$/i;
 export function parseRange(text: string): ByteRange | null {
   const match = ONE_RANGE.exec(text.trim());
   if (match === null) return null;
-  const firstOffsetBytes = Number(match[1]);
-  const lastOffsetBytes = match[2] === '' ? null : Number(match[2]);
+  const firstOffsetBytes = offsetOf(match[1] as string);
+  const lastOffsetBytes = match[2] === '' ? null : offsetOf(match[2] as string);
   return lastOffsetBytes !== null && lastOffsetBytes < firstOffsetBytes ? null : { firstOffsetBytes, lastOffsetBytes };
 }
+
+/** Beyond what can be counted exactly nothing has bytes, and whoever reckons with it gets numbers. */
+const offsetOf = (digits: string): number => Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 
 export type Slice = { readonly offsetBytes: number; readonly lengthBytes: number };
 

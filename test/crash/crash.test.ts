@@ -8,17 +8,21 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { givenEngine } from '../harness/engines.ts';
+import { shareClient } from '../harness/file-clients.ts';
 import { type RawRequest, send } from '../harness/http.ts';
 import { queueClient } from '../harness/queue-clients.ts';
 import { Random } from '../harness/random.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { tableClient } from '../harness/table-clients.ts';
 import { Kill } from './client.ts';
+import { newShareEntry, type ShareEntry } from './file-journal.ts';
+import { FileVerification } from './file-verify.ts';
 import { type BlobType, type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, Pool } from './journal.ts';
 import { letSessionsLapse, runCheck } from './larimar-check.ts';
 import { Load } from './load.ts';
 import { newQueueEntry, type QueueEntry } from './queue-journal.ts';
 import { QueueVerification } from './queue-verify.ts';
+import { SharedFile } from './shared-file.ts';
 import { SharedLog } from './shared-log.ts';
 import { SharedQueue } from './shared-queue.ts';
 import { SharedTable } from './shared-table.ts';
@@ -61,14 +65,20 @@ describe('a server killed with kill -9', () => {
       newQueueEntry(`client-${index}`, account),
       newQueueEntry(`passing-${index}`, account),
     ];
-    return { own, passing, table, passingTable, queue, passingQueue };
+    const [share, passingShare] = [
+      newShareEntry(`client-${index}`, account),
+      newShareEntry(`passing-${index}`, account),
+    ];
+    return { own, passing, table, passingTable, queue, passingQueue, share, passingShare };
   });
   const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
   const log = new SharedLog({ container: counter.container, name: 'log', pool });
   const sharedTable = new SharedTable();
   const sharedQueue = new SharedQueue();
+  const sharedFile = new SharedFile(CLIENT_COUNT);
   const tables: readonly TableEntry[] = clients.flatMap(({ table, passingTable }) => [table, passingTable]);
   const queues: readonly QueueEntry[] = clients.flatMap(({ queue, passingQueue }) => [queue, passingQueue]);
+  const shares: readonly ShareEntry[] = clients.flatMap(({ share, passingShare }) => [share, passingShare]);
   const containers = (): ContainerEntry[] => clients.flatMap(({ own, passing }) => [own, ...passing]);
   let server: ServerProcess;
 
@@ -80,16 +90,19 @@ describe('a server killed with kill -9', () => {
     const create = async (path: string, request: Partial<RawRequest> = {}): Promise<void> => {
       assert.equal((await send(server.url, { method: 'PUT', path, ...request })).outcome, '201');
     };
-    for (const { own, table, queue } of clients) {
+    for (const { own, table, queue, share } of clients) {
       await create(`/${own.name}?restype=container`, { account: own.account });
       own.exists = true;
       await tableClient(server, table.name, table.account).createTable();
       table.exists = true;
       await queueClient(server, queue.name, queue.account).create();
       queue.exists = true;
+      await shareClient(server, share.name, share.account).create();
+      share.exists = true;
     }
     await sharedTable.create(server);
     await sharedQueue.create(server);
+    await sharedFile.create(server);
     await create(`/${counter.container}?restype=container`);
     const counted = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' };
     await create(`/${counter.container}/${counter.name}`, { headers: counted });
@@ -101,7 +114,7 @@ describe('a server killed with kill -9', () => {
   async function loadUntilKilled(): Promise<number> {
     const kill = new Kill(1 + random.below(ACKNOWLEDGED_BEFORE_KILL_MAX));
     const killDelayMs = random.below(KILL_DELAY_MAX_MS);
-    const runs = clients.map(({ own: container, ...rest }) => {
+    const runs = clients.map(({ own: container, ...rest }, slot) => {
       const clientRandom = new Random(random.below(2 ** 31));
       return new Load({
         server,
@@ -111,6 +124,8 @@ describe('a server killed with kill -9', () => {
         ...rest,
         sharedTable,
         sharedQueue,
+        sharedFile,
+        slot,
         counter,
         log,
         kill,
@@ -136,17 +151,21 @@ describe('a server killed with kill -9', () => {
     const verification = new Verification(server.url, pool);
     const ofTables = new TableVerification(server);
     const ofQueues = new QueueVerification(server);
-    const [ofSharedTable, ofSharedQueue] = await Promise.all([
+    const ofFiles = new FileVerification(server);
+    const [ofSharedTable, ofSharedQueue, ofSharedFile] = await Promise.all([
       sharedTable.findings(server),
       sharedQueue.findings(server),
+      sharedFile.findings(server),
       ...containers().map((one) => verification.container(one)),
       ...tables.map((one) => ofTables.table(one)),
       ...queues.map((one) => ofQueues.queue(one)),
+      ...shares.map((one) => ofFiles.share(one)),
       verification.counter(counter),
       verification.log(log),
     ]);
-    const parts = [verification, ofTables, ofQueues];
-    const findings = [...parts.flatMap((part) => part.findings), ...ofSharedTable, ...ofSharedQueue];
+    const parts = [verification, ofTables, ofQueues, ofFiles];
+    const ofShared = [...ofSharedTable, ...ofSharedQueue, ...ofSharedFile];
+    const findings = [...parts.flatMap((part) => part.findings), ...ofShared];
     assert.deepEqual(findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
     return parts.reduce((sum, { tookEffectCount }) => sum + tookEffectCount, 0);
   }
@@ -201,6 +220,10 @@ describe('a server killed with kill -9', () => {
       await queueClient(server, name, account).delete();
     }
     await sharedQueue.remove(server);
+    for (const { name, account } of shares.filter(({ exists }) => exists)) {
+      await shareClient(server, name, account).delete({ deleteSnapshots: 'include' });
+    }
+    await sharedFile.remove(server);
     await untilSwept(server.place, spared);
     await stopUntilEmpty();
     const check = await runCheck(server.place);

@@ -1,16 +1,20 @@
 /**
- * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs, tables and
- * queues, and makes and deletes containers, a table and a queue; all of them count up shared counters, append to one shared
- * log, move amounts between the accounts of one shared table, and put to and get from one shared queue.
+ * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs, tables,
+ * queues and shares, and makes and deletes containers, a table, a queue and a share; all of them count up shared counters,
+ * append to one shared log, move amounts between the accounts of one shared table, put to and get from one shared queue, and
+ * write to one shared file.
  */
 import assert from 'node:assert/strict';
 import type { Random } from '../harness/random.ts';
 import type { ServerProcess } from '../harness/server-process.ts';
 import { BlobLoad } from './blob-load.ts';
 import { Client, Cut, type Kill } from './client.ts';
+import type { ShareEntry } from './file-journal.ts';
+import { FileLoad } from './file-load.ts';
 import { type ContainerEntry, type Counter, newBlobEntry, newContainerEntry, type Pool } from './journal.ts';
 import type { QueueEntry } from './queue-journal.ts';
 import { QueueLoad } from './queue-load.ts';
+import type { SharedFile } from './shared-file.ts';
 import type { SharedLog } from './shared-log.ts';
 import type { SharedQueue } from './shared-queue.ts';
 import type { SharedTable } from './shared-table.ts';
@@ -34,6 +38,12 @@ export interface LoadOptions {
   readonly queue: QueueEntry;
   readonly passingQueue: QueueEntry;
   readonly sharedQueue: SharedQueue;
+  /** The same for shares. */
+  readonly share: ShareEntry;
+  readonly passingShare: ShareEntry;
+  readonly sharedFile: SharedFile;
+  /** The client's own part of the shared file. */
+  readonly slot: number;
   readonly counter: Counter;
   readonly log: SharedLog;
   readonly kill: Kill;
@@ -46,6 +56,7 @@ export class Load {
   readonly #blobs: BlobLoad;
   readonly #tables: TableLoad;
   readonly #queues: QueueLoad;
+  readonly #files: FileLoad;
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -55,6 +66,7 @@ export class Load {
     this.#blobs = new BlobLoad({ client: this.#client, random, pool });
     this.#tables = new TableLoad({ client: this.#client, random, server });
     this.#queues = new QueueLoad({ client: this.#client, random, server });
+    this.#files = new FileLoad({ client: this.#client, random, server });
   }
 
   /** Writes until the server is killed. */
@@ -72,8 +84,9 @@ export class Load {
     if (dice < 0.05) return this.#count();
     if (dice < 0.09) return this.#passContainer();
     if (dice < 0.15) return log.append(this.#client, this.#random);
-    if (dice < 0.35) return this.#changeTables();
-    if (dice < 0.6) return this.#changeQueues();
+    if (dice < 0.31) return this.#changeTables();
+    if (dice < 0.48) return this.#changeQueues();
+    if (dice < 0.68) return this.#changeShares();
     return this.#blobs.change({ container, blob: this.#random.pick(container.blobs) });
   }
 
@@ -94,6 +107,15 @@ export class Load {
     if (dice < 0.36) return this.#queues.pass(passingQueue);
     if (dice < 0.5 && passingQueue.exists) return this.#queues.change(passingQueue);
     return this.#queues.change(queue);
+  }
+
+  async #changeShares(): Promise<void> {
+    const { server, share, passingShare, sharedFile, slot } = this.#options;
+    const dice = this.#random.next();
+    if (dice < 0.2) return sharedFile.write(this.#client, server, slot);
+    if (dice < 0.26) return this.#files.pass(passingShare);
+    if (dice < 0.4 && passingShare.exists) return this.#files.change(passingShare);
+    return this.#files.change(share);
   }
 
   /** Makes a container with blobs in it, or deletes one with all that it holds. */

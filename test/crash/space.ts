@@ -39,7 +39,9 @@ export async function contentLeft(place: Place): Promise<string[]> {
   const lines = (await cleanReport(place)).split('\n');
   return [
     ...files,
-    ...lines.filter((line) => /[1-9]\d* (?:extents,|tables,|entities|queues,|messages|changes to sweep)/.test(line)),
+    ...lines.filter((line) =>
+      /[1-9]\d* (?:extents,|tables,|entities|queues,|messages|shares,|changes to sweep)/.test(line),
+    ),
   ];
 }
 

@@ -81,6 +81,7 @@ describe('a copy from outside', () => {
       metadata: () => to.setMetadata({ a: 'b' }),
       headers: () => to.setHttpHeaders({}),
       lease: () => to.getShareLeaseClient().acquireLease(),
+      delete: () => to.delete(),
       copy: () => to.startCopyFromURL(source.url),
       'copy from it': () => freshName().startCopyFromURL(to.url),
     })) {

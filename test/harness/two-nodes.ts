@@ -89,7 +89,8 @@ export class TwoNodes {
   async cachingOf(openId: string): Promise<string> {
     const uses = await this.#uses();
     const found = uses.find(({ key }) => parseUseKey(key).ids[0] === openId && parseUseKey(key).kind === 'open');
-    return decodeJson<OpenRecord>(found?.value as Uint8Array).caching;
+    assert.ok(found !== undefined, 'it is open');
+    return decodeJson<OpenRecord>(found.value).caching;
   }
 
   /** The engine takes the node for dead, and forgets what it wrote. */

@@ -337,7 +337,7 @@ export function readAction(target: Target, snapshot: Moment | null): Action {
       const { node, bytes } = await getFile(storage, request);
       return { node, bytes: await gather(bytes) };
     },
-    expected: (model) => kindRefusal(model, target, 'file', snapshot),
+    expected: (model) => readRefusal(model, target, 'file', snapshot),
     judge(model, { node: { id, etag, name }, bytes }) {
       const { node: file } = meet(model.rootOf(share, snapshot), path) as { node: ModelFile };
       const [is, expected] = [[id, etag, name].join(' '), [file.id, file.etag, file.name].join(' ')];
@@ -356,7 +356,7 @@ export function listAction(target: Target, snapshot: Moment | null): Action {
       const request = { name: fileNameOf(share, path, snapshot), waitMs: 0, prefix, from: null, limit: 100 };
       return (await listEntries(storage, request)).entries.map(({ name, id }) => `${name} ${id}`);
     },
-    expected: (model) => kindRefusal(model, target, 'directory', snapshot),
+    expected: (model) => readRefusal(model, target, 'directory', snapshot),
     judge(model, result) {
       const { node } = meet(model.rootOf(share, snapshot), path) as { node: ModelDirectory };
       const expected = inOrder(node)
@@ -378,13 +378,20 @@ const fileIn = (model: FileModel, target: Target): ModelFile => nodeIn(model, ta
 
 const fileRefusal = (model: FileModel, target: Target): string | null => kindRefusal(model, target, 'file');
 
-function kindRefusal(
+/** To whoever reads, what is of the other kind is not there. */
+function readRefusal(
   model: FileModel,
   { share, path }: Target,
   kind: ModelNode['kind'],
-  snapshot: Moment | null = null,
+  snapshot: Moment | null,
 ): string | null {
   const met = meet(model.rootOf(share, snapshot), path);
+  if ('refusal' in met) return met.refusal;
+  return met.node?.kind === kind ? null : 'ResourceNotFound';
+}
+
+function kindRefusal(model: FileModel, { share, path }: Target, kind: ModelNode['kind']): string | null {
+  const met = meet(model.rootOf(share, null), path);
   if ('refusal' in met) return met.refusal;
   if (met.node === null) return 'ResourceNotFound';
   return met.node.kind === kind ? null : 'ResourceTypeMismatch';

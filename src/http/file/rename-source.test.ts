@@ -160,6 +160,7 @@ for (const source of [
   `${ORIGIN}/second/docs/old`,
   'https://second.file.core.windows.net/docs/old',
   `${ORIGIN}/first/docs/${'a'.repeat(2048)}`,
+  `http:${'/'.repeat(1_000_000)}`,
 ]) {
   test(`"${source.slice(0, 80)}" is no source`, async () => {
     assert.equal(await resolve(source), 'InvalidHeaderValue');

@@ -77,7 +77,14 @@ function orInvalid<T>(exchange: AuthorizedExchange, read: () => T): T {
 
 /** A password, and what follows the path, which may be a signature, are not echoed. */
 const invalidSource = (exchange: AuthorizedExchange): StorageError =>
-  invalidHeader(HEADER, (exchange.header(HEADER) ?? '').replace(/\?.*$/s, '').replace(/\/\/.*@/s, '//'));
+  invalidHeader(HEADER, withoutPassword((exchange.header(HEADER) ?? '').replace(/\?.*$/s, '')));
+
+/** Found from both ends: a pattern would begin anew at each of a thousand slashes. */
+function withoutPassword(url: string): string {
+  const slashes = url.indexOf('//');
+  const at = url.lastIndexOf('@');
+  return slashes < 0 || at < slashes ? url : `${url.slice(0, slashes)}//${url.slice(at + 1)}`;
+}
 
 // ---- may the caller take it away?
 

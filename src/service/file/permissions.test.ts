@@ -91,6 +91,16 @@ test('bytes that are no descriptor are refused', async () => {
   await assert.rejects(share.createFile('f', 1, withPermission(garbled)), refusedAs('FileInvalidPermission'));
 });
 
+test('a list that would be too long for what inherits it is not handed down', async () => {
+  const share = await TestShare.create();
+  // For a directory, an entry about whoever creates becomes two.
+  const long = `O:BAG:BAD:${'(A;OICI;FA;;;CO)'.repeat(3_000)}`;
+  await share.createDirectory('d', withPermission(descriptor(long)));
+  await assert.rejects(share.createDirectory('d/e'), refusedAs('FileInvalidPermission'));
+  const { permission } = await share.createFile('d/f', 1);
+  assert.match(await sddlOf(share, permission), /^O:BAG:BAD:AI\(A;ID;FA;;;BA\)/);
+});
+
 const changed = async (share: TestShare, path: string, permission: PermissionChoice): Promise<string> => {
   const { node } = await setDirectoryProperties(share.store.storage, {
     ...share.requestOf(path),

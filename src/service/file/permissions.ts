@@ -11,6 +11,7 @@ import { parseSddl } from '../../rules/sddl.ts';
 import {
   decodeDescriptor,
   encodeDescriptor,
+  isTooLong,
   type Refused,
   type SecurityDescriptor,
 } from '../../rules/security-descriptor.ts';
@@ -113,7 +114,11 @@ function permissionOf(descriptor: Uint8Array): Permission {
   return encodePermission(decoded);
 }
 
+/** What is inherited can be up to twice as long as what it is inherited from. */
 function encodePermission(decoded: SecurityDescriptor): Permission {
+  if ([decoded.dacl, decoded.sacl].some((list) => list !== null && isTooLong(list))) {
+    throw invalidPermission({ refusal: 'A list is too long.' });
+  }
   const descriptor = encodeDescriptor(decoded);
   const digest = hash('sha256', descriptor, 'buffer');
   return { key: `${digest.readBigUInt64BE(0)}*${digest.readBigUInt64BE(8)}`, descriptor };

@@ -40,9 +40,11 @@ export interface Attended {
 }
 
 export interface Own {
-  /** The opens that this node has there, at any moment. */
+  /** The opens that this node has there. */
   readonly openIds: ReadonlySet<OpenId>;
-  /** Those that are just being opened or closed. */
+  /** Whether this node has the open at this moment. */
+  readonly isHeld: (openId: OpenId) => boolean;
+  /** Whether it is just being opened or closed. */
   readonly isUnderWay: (openId: OpenId) => boolean;
 }
 
@@ -56,9 +58,9 @@ export async function attend(tx: Transaction, closing: Closing, place: UsedPlace
     if (owner !== closing.owner) continue;
     const isForced = first.asks.some((ask) => ask.openId === openId && ask.to === 'close');
     // What is nobody's was opened or closed in a commit of which nobody knew whether it took effect.
-    if (!isForced && (own.openIds.has(openId) || own.isUnderWay(openId))) continue;
+    if (!isForced && (own.isHeld(openId) || own.isUnderWay(openId))) continue;
     await closeOpen(tx, closing, { place, openId, isForced });
-    if (own.openIds.has(openId)) closed.push(openId);
+    closed.push(openId);
     isChanged = true;
   }
   const uses = isChanged ? await loadUses(tx, place) : first;
@@ -66,7 +68,7 @@ export async function attend(tx: Transaction, closing: Closing, place: UsedPlace
     await deletePending(tx, closing, place);
     isChanged = true;
   }
-  const breaks = leasesOf(uses, own.openIds).map((opens) => attendLease(tx, closing, { uses, opens }));
+  const breaks = leasesOf(uses, own.isHeld).map((opens) => attendLease(tx, closing, { uses, opens }));
   return {
     breaks: breaks.flatMap(({ told }) => (told === null ? [] : [told])),
     closed,
@@ -79,13 +81,13 @@ export async function attend(tx: Transaction, closing: Closing, place: UsedPlace
 type OwnOpen = readonly [OpenId, OpenRecord];
 
 /** Opens with one key, of which each says the same about their cache, and at least one has a client that can be told. */
-function leasesOf({ opens }: NodeUses, openIds: ReadonlySet<OpenId>): OwnOpen[][] {
+function leasesOf({ opens }: NodeUses, isHeld: Own['isHeld']): OwnOpen[][] {
   const leases = new Map<string, OwnOpen[]>();
   for (const open of opens) {
     const [, { cacheKey }] = open;
     leases.set(cacheKey, [...(leases.get(cacheKey) ?? []), open]);
   }
-  return [...leases.values()].filter((lease) => lease.some(([openId]) => openIds.has(openId)));
+  return [...leases.values()].filter((lease) => lease.some(([openId]) => isHeld(openId)));
 }
 
 function attendLease(

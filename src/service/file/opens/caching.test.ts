@@ -128,6 +128,34 @@ for (const [where, client] of [
       assert.equal(await smb.told(), 'RH to none');
     });
 
+    test('is told that another has replaced the content, and that one does not wait', async () => {
+      const smb = client();
+      await smb.open('f', { caching: 'R' });
+      await (smb === here ? there : here).open('f', { overwrites: true });
+      assert.equal(await smb.told(), 'R to none, unanswered');
+    });
+
+    test('opens and closes again and again while it is asked for something, and nothing is closed by mistake', async () => {
+      const smb = client();
+      smb.answer = (openId, { mustAnswer, to }) => {
+        if (mustAnswer) void smb.opens.acknowledge(openId, to).catch(() => {});
+      };
+      for (let round = 0; round < 100; round++) {
+        const { id } = await smb.open('f', { caching: round % 2 === 0 ? 'R' : 'RWH', leaseKey: 'k' });
+        const writing = nodes.write('f');
+        await turns(round % 4);
+        const closing = smb.opens.close(id);
+        await turns(round % 3);
+        const next = await smb.open('f', { caching: 'R', leaseKey: 'k' });
+        await Promise.all([writing, closing]);
+        await turns(5);
+        await nodes.cachingOf(next.id);
+        await smb.opens.close(next.id);
+      }
+      assert.ok(!smb.unheard.includes('closed'));
+      assert.equal(await nodes.usesCount(), 0);
+    });
+
     test('with an oplock gives up more than one with a lease', async () => {
       const smb = client();
       const { id } = await smb.open('f', { caching: 'RWH' });

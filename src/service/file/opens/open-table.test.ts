@@ -8,11 +8,13 @@ import { turns } from '../../../../test/harness/parallel.ts';
 import { SmbClient } from '../../../../test/harness/smb-client.ts';
 import { keepAwake } from '../../../../test/harness/store.ts';
 import { TwoNodes } from '../../../../test/harness/two-nodes.ts';
+import { until } from '../../../../test/harness/until.ts';
 import { EngineUnavailable } from '../../../engine/engine.ts';
 import { openLmdbEngine } from '../../../engine/lmdb/lmdb-engine.ts';
 import { NO_ACCESS, READS, WRITES } from '../../../rules/share-mode.ts';
 import { StorageError } from '../../storage-error.ts';
 import { getFileProperties } from '../get-file.ts';
+import type { UsedPlace } from './open-node.ts';
 import { OpenClosed } from './use-open.ts';
 
 const HELLO = Buffer.from('hello');
@@ -81,6 +83,20 @@ describe('a node that dies', () => {
     await reading;
   });
 
+  test('leaves nothing of what it was asked for', async (t) => {
+    keepAwake(t);
+    await there.open('f', { caching: 'RWH', leaseKey: 'k' });
+    nodes.elsewhere.line.isCut = true;
+    const reading = nodes.read('f');
+    await until({ what: 'the client is asked', limitSeconds: 10 }, async () => (await nodes.usesCount()) === 2);
+    await nodes.rest.store.beat();
+    assert.equal(await nodes.usesCount(), 2);
+    await nodes.forgetUsesOf(there.opens.owner);
+    await reading;
+    await nodes.rest.store.beat();
+    assert.equal(await nodes.usesCount(), 0);
+  });
+
   test('and lives after all closes what the engine has forgotten', async () => {
     const { id } = await there.open('f');
     await nodes.forgetUsesOf(there.opens.owner);
@@ -135,6 +151,31 @@ describe('a commit of which nobody knows whether it took effect', () => {
   });
 });
 
+test('what is opened anew while this node attends to what was closed stays open', async () => {
+  const { id, place } = await there.open('f');
+  const { hooks } = nodes.elsewhere;
+  const releases: (() => void)[] = [];
+  const held = new Promise<void>((resolve) => {
+    hooks.before = ({ what }) => {
+      if (what !== 'range') return;
+      hooks.clear();
+      resolve();
+      return new Promise((goOn) => {
+        releases.push(goOn);
+      });
+    };
+  });
+  here.opens.say(place as UsedPlace);
+  await held;
+  await there.opens.close(id);
+  await there.open('f', { share: NO_ACCESS });
+  for (const release of releases) release();
+  await turns(20);
+  await nodes.beat();
+  assert.equal(await refusal(nodes.read('f')), 'SharingViolation');
+  assert.deepEqual(there.unheard, []);
+});
+
 describe('opening and deleting at the same time', () => {
   const ROUNDS = 50;
 
@@ -159,13 +200,13 @@ describe('opening and deleting at the same time', () => {
     await race(share, there);
   });
 
-  test('has one winner on disk', async () => {
+  test('has one winner on disk', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'larimar-opens-'));
+    t.after(() => rm(folder, { recursive: true }));
     const engine = await openLmdbEngine({ path: folder });
     const onDisk = await TestShare.create({ engine });
     await race(onDisk, new SmbClient(onDisk.store.storage, onDisk.name));
     await onDisk.store.close();
     await engine.close();
-    await rm(folder, { recursive: true });
   });
 });

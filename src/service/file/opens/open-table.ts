@@ -16,7 +16,7 @@ import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
 import { type FileName, type FoundNode, findNode, refuseMissing } from '../load.ts';
 import { type Attended, attend, type CachingBreak } from './attend.ts';
-import { closeOpen } from './close-open.ts';
+import { type Closed, closeOpen } from './close-open.ts';
 import type { NodeUses, UsedNode } from './node-uses.ts';
 import { type Opened, type OpenRequest, openNode, type UsedPlace } from './open-node.ts';
 import { shareUses } from './share-uses.ts';
@@ -32,7 +32,7 @@ import {
 } from './use-open.ts';
 import type { ClientInfo } from './use-record.ts';
 import { type WaitLimits, Waits } from './waits.ts';
-import { Words } from './words.ts';
+import { nameOf, Words } from './words.ts';
 
 /** The connection on which something was opened. */
 export interface OpenClient {
@@ -56,8 +56,8 @@ interface Held {
 interface Watched {
   readonly place: UsedPlace;
   readonly openIds: Set<OpenId>;
-  /** This node has marked it for deletion, and looks after that though it has closed it. */
-  isMarked: boolean;
+  /** Though this node has nothing open there: it has marked it for deletion, or cannot tell whether an open is closed. */
+  isLookedAfter: boolean;
   attending: Promise<void> | null;
   isToAttendAgain: boolean;
 }
@@ -69,10 +69,8 @@ export class OpenTable {
   readonly #waits: Waits;
   readonly #held = new Map<OpenId, Held>();
   readonly #watched = new Map<string, Watched>();
-  /** Opens that are being opened or closed. */
-  readonly #underWay = new Set<OpenId>();
-  /** What word came of meanwhile. */
-  #heardOf = new Set<string>();
+  /** Opens that are being opened or closed, each with what word came of meanwhile. */
+  readonly #underWay = new Map<OpenId, Set<string>>();
   #isStopped = false;
   /** This node, among those that have clients. */
   readonly owner: Id;
@@ -135,13 +133,13 @@ export class OpenTable {
       } catch (error) {
         // It may have been opened all the same.
         const place = (opened as Opened | null)?.place ?? null;
-        if (place !== null && !(error instanceof StorageError)) this.#watch(place);
+        if (place !== null && !(error instanceof StorageError)) this.#watch(place).isLookedAfter = true;
         throw error;
       }
     });
   }
 
-  /** Of what is closed already nothing happens. */
+  /** Of what is closed already nothing happens. What fails is made up for by itself. */
   async close(openId: OpenId): Promise<void> {
     const held = this.#held.get(openId);
     if (held === undefined) return;
@@ -150,16 +148,18 @@ export class OpenTable {
     if (place === null) return;
     const watched = this.#watch(place);
     watched.openIds.delete(openId);
-    const { isAwaited, isMarked } = await this.#underWayWith(openId, () =>
-      this.#closing((shard) =>
-        transact(this.#storage().engine, (tx) =>
-          closeOpen(tx, this.#closingWith(shard), { place, openId, isForced: false }),
-        ),
-      ),
-    );
-    if (isAwaited) this.#words.say(place);
-    watched.isMarked ||= isMarked;
-    if (watched.openIds.size === 0 && !watched.isMarked) this.#watched.delete(nameOf(place));
+    const closing = { place, openId, isForced: false };
+    const run = (shard: number): Promise<Closed> =>
+      transact(this.#storage().engine, (tx) => closeOpen(tx, this.#closingWith(shard), closing));
+    try {
+      const { isAwaited, isMarked } = await this.#underWayWith(openId, () => this.#closing(run));
+      if (isAwaited) this.#words.say(place);
+      if (isMarked) this.#watch(place).isLookedAfter = true;
+    } catch (error) {
+      this.#watch(place).isLookedAfter = true;
+      throw error;
+    }
+    if (watched.attending === null) this.#unwatch(watched);
   }
 
   /** All of the ranges or none. Refused with FileLockConflict where others have not unlocked within the time. */
@@ -169,7 +169,7 @@ export class OpenTable {
     const hasAsked = await this.waiting(limits, () =>
       transact(using.storage.engine, (tx) => lockRanges(tx, using, { locks, mayWait: waitMs > 0 })),
     );
-    if (hasAsked) this.#words.say(using.place);
+    if (hasAsked) this.#waits.say(using.place);
   }
 
   /** False: not all of these ranges are locked, and nothing is unlocked. */
@@ -185,7 +185,7 @@ export class OpenTable {
     await this.waiting(UNTIL_ANSWERED, () =>
       transact(using.storage.engine, (tx) => markForDeletion(tx, using, isMarked)),
     );
-    this.#watch(using.place).isMarked = isMarked;
+    if (isMarked) this.#watch(using.place).isLookedAfter = true;
   }
 
   /** A client's answer to a break. */
@@ -213,11 +213,12 @@ export class OpenTable {
 
   /** Something was asked of the clients of a file in a commit. */
   say(at: UsedNode): void {
-    this.#words.say(at);
+    this.#waits.say(at);
   }
 
   /** Attends to everything of this node's that needs it, heard of or not. */
   async look(): Promise<void> {
+    await this.#waits.look();
     const shareIds = new Set([...this.#watched.values()].map(({ place }) => place.shareId));
     for (const shareId of shareIds) {
       const inUse = new Map<NodeId, NodeUses>();
@@ -250,8 +251,9 @@ export class OpenTable {
   // ---- what others ask of this node
 
   #hear(at: UsedNode): void {
-    if (this.#underWay.size > 0) this.#heardOf.add(nameOf(at));
-    const watched = this.#watched.get(nameOf(at));
+    const name = nameOf(at);
+    for (const heardOf of this.#underWay.values()) heardOf.add(name);
+    const watched = this.#watched.get(name);
     if (watched !== undefined) void this.#attend(watched.place);
   }
 
@@ -275,6 +277,7 @@ export class OpenTable {
         transact(this.#storage().engine, (tx) =>
           attend(tx, this.#closingWith(shard), place, {
             openIds,
+            isHeld: (openId) => this.#held.has(openId),
             isUnderWay: (openId) => this.#underWay.has(openId),
           }),
         ),
@@ -282,8 +285,9 @@ export class OpenTable {
       this.#tell(attended);
       for (const openId of attended.closed) openIds.delete(openId);
       if (attended.isChanged) this.#words.say(place);
-      if (attended.isOver && openIds.size === 0) this.#watched.delete(nameOf(place));
+      if (attended.isOver) watched.isLookedAfter = false;
     }
+    this.#unwatch(watched);
   }
 
   #tell({ breaks, closed }: Attended): void {
@@ -319,11 +323,12 @@ export class OpenTable {
 
   // ---- what this node has
 
-  #hold({ id, place }: Opened, client: OpenClient): void {
+  #hold({ id, place, hasAsked }: Opened, client: OpenClient): void {
     this.#held.set(id, { place, client, toldId: null });
     if (place === null) return;
+    if (hasAsked) this.#waits.say(place);
     this.#watch(place).openIds.add(id);
-    if (this.#heardOf.has(nameOf(place))) void this.#attend(place);
+    if (this.#underWay.get(id)?.has(nameOf(place))) void this.#attend(place);
   }
 
   #watch(place: UsedPlace): Watched {
@@ -331,7 +336,7 @@ export class OpenTable {
     const watched = this.#watched.get(name) ?? {
       place,
       openIds: new Set<OpenId>(),
-      isMarked: false,
+      isLookedAfter: false,
       attending: null,
       isToAttendAgain: false,
     };
@@ -339,13 +344,19 @@ export class OpenTable {
     return watched;
   }
 
+  /** Where nothing of this node's is left. */
+  #unwatch(watched: Watched): void {
+    const name = nameOf(watched.place);
+    const isLeft = watched.openIds.size > 0 || watched.isLookedAfter;
+    if (!isLeft && this.#watched.get(name) === watched) this.#watched.delete(name);
+  }
+
   async #underWayWith<T>(openId: OpenId, body: () => Promise<T>): Promise<T> {
-    this.#underWay.add(openId);
+    this.#underWay.set(openId, new Set());
     try {
       return await body();
     } finally {
       this.#underWay.delete(openId);
-      if (this.#underWay.size === 0) this.#heardOf = new Set();
     }
   }
 
@@ -357,5 +368,3 @@ export class OpenTable {
     return { storage: this.#storage(), owner: this.owner, shard };
   }
 }
-
-const nameOf = ({ shareId, nodeId }: UsedNode): string => `${shareId} ${nodeId}`;

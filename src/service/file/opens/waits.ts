@@ -5,12 +5,13 @@
 import type { Id } from '../../../base/ids.ts';
 import { transact } from '../../../engine/transact.ts';
 import type { OpenId } from '../../../rules/in-use.ts';
+import { useKey } from '../../records/file-keys.ts';
 import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
 import { putAsk, putAsks } from './follow.ts';
 import { Deadline, MustWait } from './must-wait.ts';
 import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
-import type { Listening, Words } from './words.ts';
+import { type Listening, nameOf, type Words } from './words.ts';
 
 const LOOK_EVERY_MS = 500;
 
@@ -24,6 +25,8 @@ export class Waits {
   readonly #storage: () => Storage;
   readonly #owner: Id;
   readonly #words: Words;
+  /** Of whose clients this node has asked something that may not be answered yet. */
+  readonly #asked = new Map<string, UsedNode>();
   #isStopped = false;
 
   /** `owner`: the node that asks. */
@@ -59,13 +62,44 @@ export class Waits {
           if (uses.opens.has(openId)) putAsk(tx, uses, { openId, by: this.#owner, to: 'close' });
         }
       });
-      this.#words.say(at);
+      this.say(at);
       for (;;) {
         const { opens } = await this.#lookAt(at);
         const closed = openIds.filter((openId) => !opens.has(openId));
         if (closed.length === openIds.length || deadline.remainingMs === 0 || this.#isStopped) return closed;
         await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs));
       }
+    });
+  }
+
+  /** Something was asked of the clients of a file in a commit. */
+  say(at: UsedNode): void {
+    this.#asked.set(nameOf(at), at);
+    this.#words.say(at);
+  }
+
+  /** Takes back what was asked of clients that went with their node: nobody answers that. */
+  async look(): Promise<void> {
+    const asked = [...this.#asked];
+    for (const [name, at] of asked) {
+      this.#asked.delete(name);
+      let isLeft = true;
+      try {
+        isLeft = await this.#takeBack(at);
+      } finally {
+        if (isLeft) this.#asked.set(name, at);
+      }
+    }
+  }
+
+  /** Whether something asked is left. */
+  #takeBack(at: UsedNode): Promise<boolean> {
+    return transact(this.#storage().engine, async (tx) => {
+      const { asks, opens } = await loadUses(tx, at);
+      const own = asks.filter(({ by }) => by === this.#owner);
+      const vain = own.filter(({ openId }) => !opens.has(openId));
+      for (const { openId, by } of vain) tx.delete(useKey(at.shareId, at.nodeId, 'break', openId, by));
+      return vain.length < own.length;
     });
   }
 
@@ -82,7 +116,7 @@ export class Waits {
         if (uses.state !== state) return 'changed';
         return putAsks(tx, uses, this.#owner, breaks) ? 'now' : 'before';
       });
-      if (asked === 'now') this.#words.say(at);
+      if (asked === 'now') this.say(at);
       if (deadline.remainingMs === 0) throw new StorageError(code);
       if (this.#isStopped) throw new StorageError('ServerBusy');
       if (asked !== 'changed') await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs));

@@ -77,4 +77,4 @@ export class Words {
   }
 }
 
-const nameOf = ({ shareId, nodeId }: UsedNode): string => `${shareId} ${nodeId}`;
+export const nameOf = ({ shareId, nodeId }: UsedNode): string => `${shareId} ${nodeId}`;
