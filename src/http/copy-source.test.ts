@@ -457,14 +457,15 @@ for (const [permissions, ifTags, want] of [
 
 // ---- files
 
+const signFile = (permissions: string, shareName = 'share', filePath = 'd/f', signer = 'first'): string => {
+  const credential = new FileSharedKeyCredential(signer, keyOf(signer).toString('base64'));
+  const expiresOn = new Date(NOW_MS + MINUTE_MS);
+  const asked = { shareName, filePath, permissions: FileSASPermissions.parse(permissions), expiresOn };
+  return generateFileSASQueryParameters(asked, credential).toString();
+};
+
 describe('of a file', () => {
   const AT = `${FILES_HERE}/first/share/new`;
-  const sign = (permissions: string, shareName = 'share', filePath = 'd/f', signer = 'first'): string => {
-    const credential = new FileSharedKeyCredential(signer, keyOf(signer).toString('base64'));
-    const expiresOn = new Date(NOW_MS + MINUTE_MS);
-    const asked = { shareName, filePath, permissions: FileSASPermissions.parse(permissions), expiresOn };
-    return generateFileSASQueryParameters(asked, credential).toString();
-  };
   const DENIED = '403 CannotVerifyCopySource';
 
   for (const [who, source, identity, want] of [
@@ -476,22 +477,22 @@ describe('of a file', () => {
       SERVICE_SAS,
       '401 CannotVerifyCopySource NoAuthenticationInformation',
     ],
-    ['a SAS in the URL', `/first/share/d/f?${sign('r')}`, SERVICE_SAS, 'file first share/d/f'],
+    ['a SAS in the URL', `/first/share/d/f?${signFile('r')}`, SERVICE_SAS, 'file first share/d/f'],
     [
       'another account with a SAS',
-      `/second/share/d/f?${sign('r', 'share', 'd/f', 'second')}`,
+      `/second/share/d/f?${signFile('r', 'share', 'd/f', 'second')}`,
       OWNER,
       'file second share/d/f',
     ],
     [
       'a SAS that may only write',
-      `/first/share/d/f?${sign('w')}`,
+      `/first/share/d/f?${signFile('w')}`,
       SERVICE_SAS,
       `${DENIED} AuthorizationPermissionMismatch`,
     ],
     [
       'a SAS of another file',
-      `/first/share/d/f?${sign('r', 'share', 'd/g')}`,
+      `/first/share/d/f?${signFile('r', 'share', 'd/g')}`,
       SERVICE_SAS,
       `${DENIED} AuthenticationFailed`,
     ],

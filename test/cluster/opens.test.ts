@@ -37,9 +37,10 @@ const CLIENT_NAME = 'desktop';
 
 /** Those that still run when the test process ends end with it, also one that stands still. */
 const running = new Set<ChildProcess>();
-process.on('exit', () => {
+const endAll = (): void => {
   for (const child of running) child.kill('SIGKILL');
-});
+};
+process.on('exit', endAll);
 
 /** A node with SMB clients. */
 class Opener {
@@ -151,6 +152,13 @@ async function handlesOf(share: ShareClient): Promise<HandleItem[]> {
   return handles.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/** How many records there are of what is in use. */
+async function usesCount({ databaseUrl }: Cluster): Promise<number> {
+  const statement = `SELECT count(*) FROM larimar_volatile WHERE head >= '\\xf053' AND head < '\\xf054'`;
+  const [[count] = []] = await queryRows(databaseUrl, statement);
+  return Number(count);
+}
+
 /** Through all nodes at once, for as long as the file is visited, and once more. */
 async function writeBeside(
   visiting: Promise<unknown>,
@@ -177,8 +185,12 @@ describe('SMB clients on other nodes', { skip: missingTool('postgres') }, () => 
     opener = await Opener.start(cluster.databaseUrl);
   });
   after(async () => {
-    await opener?.leave();
-    await cluster?.stop();
+    try {
+      await opener?.leave();
+    } finally {
+      endAll();
+      await cluster?.stop();
+    }
   });
 
   /** A share with a file, by way of each node; and the file's name as openers call it. */
@@ -424,16 +436,11 @@ describe('SMB clients on other nodes', { skip: missingTool('postgres') }, () => 
   });
 
   test('once all is closed the database holds nothing of it', async () => {
-    const usesCount = async (): Promise<number> => {
-      const statement = `SELECT count(*) FROM larimar_volatile WHERE head >= '\\xf053' AND head < '\\xf054'`;
-      const [[count] = []] = await queryRows(cluster.databaseUrl, statement);
-      return Number(count);
-    };
     const { file } = await spreadShare();
     const { openId } = await opener.open(file);
-    assert.ok((await usesCount()) > 0);
+    assert.ok((await usesCount(cluster)) > 0);
     await opener.does({ do: 'close', openId });
     const what = 'nothing is left of what was open';
-    await until({ what, limitSeconds: LIMIT_SECONDS }, async () => (await usesCount()) === 0);
+    await until({ what, limitSeconds: LIMIT_SECONDS }, async () => (await usesCount(cluster)) === 0);
   });
 });

@@ -1,8 +1,8 @@
 /**
- * A server's memory does not follow the size of what passes through it: 1 GiB goes up in one request and again as
- * blocks, and comes down; long append and page blobs are written piece by piece and read whole; and the peak of the
- * process's resident memory stays within a bound. The bound is about memory, generous, and says nothing of speed. Linux
- * only: the peak is read from /proc.
+ * A server's memory does not follow the size of what passes through it: 1 GiB goes up in one request, as blocks, or as
+ * ranges of a file, and comes down; long append and page blobs are written piece by piece and read whole; files are copied
+ * and listed; and the peak of the process's resident memory stays within a bound. The bound is about memory, generous,
+ * and says nothing of speed. Linux only: the peak is read from /proc.
  */
 // engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
@@ -15,6 +15,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { givenEngine } from '../harness/engines.ts';
 import { completeHeaders, send } from '../harness/http.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { until } from '../harness/until.ts';
 
 const MIB = 1024 * 1024;
 const BLOB_BYTES = 1024 * MIB;
@@ -26,6 +27,13 @@ const APPEND_BLOB_BYTES = 384 * MIB;
 const PAGE_RANGE_COUNT = 1_100;
 const PAGE_RANGE_BYTES = 64 * 1024;
 const PAGE_RANGE_EVERY_BYTES = 3 * 256 * 1024;
+const FILE_RANGE_BYTES = 4 * MIB;
+const COPY_LIMIT_SECONDS = 60;
+const COPIED_FILE_BYTES = 256 * MIB;
+/** Files that a listing reads with all that is noted about them. */
+const LISTED_FILE_COUNT = 5_000;
+const LISTED_METADATA_BYTES = 7_000;
+const LISTINGS_AT_ONCE = 4;
 
 /** The content is one pattern over and over; its length is a prime, so that no piece of the server's repeats it. */
 const PATTERN = Buffer.from(Array.from({ length: 1_048_573 }, (_, index) => (index * 31 + (index >> 8)) & 0xff));
@@ -64,7 +72,8 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
 
   before(async () => {
     server = await startServerProcess();
-    await send(server.url, { method: 'PUT', path: '/large?restype=container' });
+    await createEmpty('/large?restype=container');
+    await createEmpty('/large?restype=share', {}, server.fileUrl);
     startBytes = await memoryBytes('VmRSS');
   });
   after(() => server.stop());
@@ -82,9 +91,14 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
   }
 
   /** A PUT whose body is never whole in this process either. */
-  async function putStream(path: string, headers: Record<string, string>, content: Iterable<Buffer>): Promise<void> {
-    const signed = completeHeaders(server.url, { method: 'PUT', path, headers });
-    const { hostname, port } = new URL(server.url);
+  async function putStream(
+    path: string,
+    headers: Record<string, string>,
+    content: Iterable<Buffer>,
+    url = server.url,
+  ): Promise<void> {
+    const signed = completeHeaders(url, { method: 'PUT', path, headers });
+    const { hostname, port } = new URL(url);
     const sent = request({
       hostname,
       port,
@@ -99,13 +113,20 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     assert.equal(status, 201);
   }
 
-  async function createEmpty(path: string, headers: Record<string, string>): Promise<void> {
-    assert.equal((await send(server.url, { method: 'PUT', path, headers })).outcome, '201');
+  async function createEmpty(path: string, headers: Record<string, string> = {}, url = server.url): Promise<void> {
+    assert.equal((await send(url, { method: 'PUT', path, headers })).outcome, '201');
   }
 
-  async function assertDownload(path: string, lengthBytes = BLOB_BYTES, expectedFrom = contentFrom): Promise<void> {
-    const signed = completeHeaders(server.url, { method: 'GET', path });
-    const { hostname, port } = new URL(server.url);
+  const createFile = (path: string, lengthBytes: number, headers: Record<string, string> = {}): Promise<void> =>
+    createEmpty(path, { 'x-ms-type': 'file', 'x-ms-content-length': String(lengthBytes), ...headers }, server.fileUrl);
+
+  async function assertDownload(
+    path: string,
+    lengthBytes = BLOB_BYTES,
+    { expectedFrom = contentFrom, url = server.url } = {},
+  ): Promise<void> {
+    const signed = completeHeaders(url, { method: 'GET', path });
+    const { hostname, port } = new URL(url);
     const headers = Object.fromEntries(signed.headers);
     const sent = request({ hostname, port, path: signed.target, headers }).end();
     const response = await new Promise<Readable>((resolve, reject) => {
@@ -179,16 +200,77 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
       await putStream('/large/disk?comp=page', headers, contentFrom(at, PAGE_RANGE_BYTES));
     });
     await assertFlat(t);
-    await assertDownload('/large/disk', BLOB_BYTES, pagesFrom);
+    await assertDownload('/large/disk', BLOB_BYTES, { expectedFrom: pagesFrom });
     await assertFlat(t);
   });
+
+  const rangesOf = (lengthBytes: number): { at: number; range: string }[] =>
+    Array.from({ length: lengthBytes / FILE_RANGE_BYTES }, (_, index) => {
+      const at = index * FILE_RANGE_BYTES;
+      return { at, range: `bytes=${at}-${at + FILE_RANGE_BYTES - 1}` };
+    });
+
+  const writesFile = async (t: TestContext): Promise<void> => {
+    const url = server.fileUrl;
+    await createFile('/large/file', BLOB_BYTES);
+    await inLanes(rangesOf(BLOB_BYTES), async ({ at, range }) => {
+      const headers = { 'content-length': String(FILE_RANGE_BYTES), 'x-ms-write': 'update', 'x-ms-range': range };
+      await putStream('/large/file?comp=range', headers, contentFrom(at, FILE_RANGE_BYTES), url);
+    });
+    await assertFlat(t);
+    await assertDownload('/large/file', BLOB_BYTES, { url });
+    await assertFlat(t);
+  };
+
+  const copiesFile = async (t: TestContext): Promise<void> => {
+    const url = server.fileUrl;
+    const source = { 'x-ms-copy-source': `${server.fileEndpoint()}/large/file` };
+    const copied = await send(url, { method: 'PUT', path: '/large/copy', headers: source });
+    assert.equal(copied.outcome, '202');
+    await untilCopied('/large/copy');
+    await createFile('/large/ranges', COPIED_FILE_BYTES);
+    await inLanes(rangesOf(COPIED_FILE_BYTES), async ({ range }) => {
+      const headers = { ...source, 'x-ms-write': 'update', 'x-ms-range': range, 'x-ms-source-range': range };
+      await createEmpty('/large/ranges?comp=range', headers, url);
+    });
+    await assertFlat(t);
+    await assertDownload('/large/copy', BLOB_BYTES, { url });
+    await assertDownload('/large/ranges', COPIED_FILE_BYTES, { url });
+    await assertFlat(t);
+  };
+
+  async function untilCopied(path: string): Promise<void> {
+    const statusOf = async (): Promise<unknown> =>
+      (await send(server.fileUrl, { method: 'HEAD', path })).headers['x-ms-copy-status'];
+    const what = 'the copy is done';
+    await until({ what, limitSeconds: COPY_LIMIT_SECONDS }, async () => (await statusOf()) === 'success');
+  }
+
+  const listsFiles = async (t: TestContext): Promise<void> => {
+    const directory = '/large/many';
+    await createEmpty(`${directory}?restype=directory`, {}, server.fileUrl);
+    const noted = { 'x-ms-meta-noted': 'n'.repeat(LISTED_METADATA_BYTES) };
+    const indexes = Array.from({ length: LISTED_FILE_COUNT }, (_, index) => index);
+    await inLanes(indexes, (index) => createFile(`${directory}/${index}`, 0, noted));
+    await assertFlat(t);
+    const listing = { method: 'GET', path: `${directory}?restype=directory&comp=list&include=all` };
+    const clients = Array.from({ length: LISTINGS_AT_ONCE }, () => send(server.fileUrl, listing));
+    const listings = await Promise.all(clients);
+    for (const { body } of listings) assert.equal(body.toString().split('<File>').length - 1, LISTED_FILE_COUNT);
+    await assertFlat(t);
+  };
+  if (givenEngine() !== 'postgres') {
+    test('stays flat while a file of 1 GiB is written in ranges, and comes down', writesFile);
+    test('stays flat while that file is copied, whole and range by range', copiesFile);
+    test('stays flat while several list 5,000 files about which much is noted', listsFiles);
+  }
 });
 
 /** A few at a time. */
-async function inLanes(indexes: readonly number[], act: (index: number) => Promise<void>): Promise<void> {
-  const waiting = [...indexes];
+async function inLanes<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
   const lane = async (): Promise<void> => {
-    for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) await act(index);
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await act(item);
   };
   await Promise.all(Array.from({ length: BLOCKS_AT_ONCE_COUNT }, lane));
 }

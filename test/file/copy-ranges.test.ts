@@ -115,8 +115,8 @@ describe('a range from a URL', () => {
   test('is judged by what opens its source', async () => {
     const to = await freshFile(1_000);
     const expiresOn = new Date(server.clock.nowMs() + 60_000);
-    const reading = await file.generateSasUrl({ permissions: FileSASPermissions.parse('r'), expiresOn });
-    const writing = await file.generateSasUrl({ permissions: FileSASPermissions.parse('w'), expiresOn });
+    const reading = file.generateSasUrl({ permissions: FileSASPermissions.parse('r'), expiresOn });
+    const writing = file.generateSasUrl({ permissions: FileSASPermissions.parse('w'), expiresOn });
     const stranger = `${server.fileEndpoint({ name: 'nobody', key: '' })}/share/f`;
     await to.uploadRangeFromURL(reading, 0, 0, 10);
     const missing = `${share.url}/missing`;

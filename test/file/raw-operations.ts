@@ -241,6 +241,7 @@ export const RAW_OPERATIONS: readonly RawOperation[] = [
   },
   { name: 'Lease File', ask: ({ share, file }) => lease(`/${share}${file}?comp=lease`, 'acquire', ACQUIRE) },
   { name: 'Lease File, changed', ask: ({ share, file }) => lease(`/${share}${file}?comp=lease`, 'change', CHANGE) },
+  { name: 'Lease File, broken', ask: ({ share, file }) => lease(`/${share}${file}?comp=lease`, 'break') },
   {
     name: 'Lease File, released',
     ask: ({ share, file }) => lease(`/${share}${file}?comp=lease`, 'release', { 'x-ms-lease-id': OTHER_LEASE }),

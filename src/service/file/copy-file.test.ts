@@ -288,14 +288,14 @@ describe('a copy of a file of this server', () => {
   });
 });
 
-describe('a copy of a blob of this server', () => {
-  const blobSource = (blob: string): CopySource => ({
-    kind: 'inside',
-    name: { account: 'account1', container: 'c', blob },
-    at: null,
-    mayReadTags: true,
-  });
+const blobSource = (blob: string): CopySource => ({
+  kind: 'inside',
+  name: { account: 'account1', container: 'c', blob },
+  at: null,
+  mayReadTags: true,
+});
 
+describe('a copy of a blob of this server', () => {
   for (const lengthBytes of [0, 1, 512, 8_193, 300_001, 5 * MIB + 3]) {
     test(`with ${lengthBytes} bytes is a file with them`, async () => {
       const share = await TestShare.create();

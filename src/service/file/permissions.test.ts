@@ -94,11 +94,11 @@ test('bytes that are no descriptor are refused', async () => {
 test('a list that would be too long for what inherits it is not handed down', async () => {
   const share = await TestShare.create();
   // For a directory, an entry about whoever creates becomes two.
-  const long = `O:BAG:BAD:${'(A;OICI;FA;;;CO)'.repeat(3_000)}`;
+  const long = `O:SYG:SYD:${'(A;OICI;FA;;;CO)'.repeat(3_000)}`;
   await share.createDirectory('d', withPermission(descriptor(long)));
   await assert.rejects(share.createDirectory('d/e'), refusedAs('FileInvalidPermission'));
   const { permission } = await share.createFile('d/f', 1);
-  assert.match(await sddlOf(share, permission), /^O:BAG:BAD:AI\(A;ID;FA;;;BA\)/);
+  assert.match(await sddlOf(share, permission), /^O:SYG:SYD:AI\(A;ID;FA;;;SY\)/);
 });
 
 const changed = async (share: TestShare, path: string, permission: PermissionChoice): Promise<string> => {
