@@ -178,3 +178,41 @@ test('every view is closed, whether the body commits, conflicts, only reads or t
   await assert.rejects(transact(engine, () => Promise.reject(new Error('refused'))));
   assert.equal(open, 0);
 });
+
+test('a glance shows what stands there and not the own writes, and what changes there later is no conflict', async () => {
+  const glance = async (tx: Transaction): Promise<string> => {
+    tx.put(bytes('c'), bytes('own'));
+    const entries = await tx.glance(range('a', 'e'), { limit: 9 });
+    return entries.map(({ key }) => text(key)).join('');
+  };
+  let seen = '';
+  const read = async (tx: Transaction): Promise<void> => {
+    seen = await glance(tx);
+  };
+  assert.equal(await runsUnder(read, { put: { a: '', b: '2' }, delete: ['d'] }), 1);
+  assert.equal(seen, 'bd');
+});
+
+test('what is to be done afterwards is done once, by the run that committed, and not after a refusal', async () => {
+  const engine = openMemoryEngine();
+  const done: string[] = [];
+  let runs = 0;
+  await transact(engine, async (tx) => {
+    runs++;
+    const run = `run ${runs}`;
+    tx.afterwards(() => done.push(run));
+    await tx.get(bytes('a'));
+    if (runs === 1) await commit(engine, { put: { a: '' } });
+    tx.put(bytes('b'), bytes(''));
+    assert.deepEqual(done, []);
+  });
+  assert.deepEqual(done, ['run 2']);
+  await transact(engine, async (tx) => tx.afterwards(() => done.push('read only')));
+  await assert.rejects(
+    transact(engine, async (tx) => {
+      tx.afterwards(() => done.push('refused'));
+      throw new Error('refused');
+    }),
+  );
+  assert.deepEqual(done, ['run 2', 'read only']);
+});

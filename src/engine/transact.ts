@@ -27,8 +27,12 @@ export interface Transaction {
   /** The run's own writes stand among the entries with the version NOT_YET_WRITTEN. */
   range(range: KeyRange, options: RangeOptions): Promise<Entry[]>;
   isEmpty(range: KeyRange): Promise<boolean>;
+  /** What stands there at the moment, without the run's own writes: no check, so it may change before the commit. */
+  glance(range: KeyRange, options: RangeOptions): Promise<Entry[]>;
   put(key: Key, value: Uint8Array): void;
   delete(key: Key): void;
+  /** Done once everything that the run has read and written is durable. */
+  afterwards(act: () => void): void;
 }
 
 /** No engine gives this version. */
@@ -54,11 +58,11 @@ export async function transact<T>(engine: Engine, body: (tx: Transaction) => Pro
       const result = await body(run);
       if (run.isReadOnly) {
         endTurn();
-        if (await holds(engine, tip, run)) return result;
+        if (await holds(engine, tip, run)) return run.ended(result);
       } else {
         const outcome = engine.commit(run.batch());
         endTurn();
-        if ((await outcome) === 'committed') return result;
+        if ((await outcome) === 'committed') return run.ended(result);
       }
     } catch (thrown) {
       endTurn();
@@ -113,6 +117,7 @@ class Run implements Transaction {
   readonly #checks: Check[] = [];
   /** null: deleted. */
   #writes = OrderedMap.empty<Uint8Array | null>();
+  readonly #acts: (() => void)[] = [];
 
   constructor(tip: Tip) {
     this.#tip = tip;
@@ -154,12 +159,25 @@ class Run implements Transaction {
     return (await this.range(range, { limit: 1 })).length === 0;
   }
 
+  async glance(range: KeyRange, options: RangeOptions): Promise<Entry[]> {
+    return this.#tip.range(range, options);
+  }
+
   put(key: Key, value: Uint8Array): void {
     this.#writes = this.#writes.set(key, value);
   }
 
   delete(key: Key): void {
     this.#writes = this.#writes.set(key, null);
+  }
+
+  afterwards(act: () => void): void {
+    this.#acts.push(act);
+  }
+
+  ended<T>(result: T): T {
+    for (const act of this.#acts) act();
+    return result;
   }
 
   get checks(): readonly Check[] {

@@ -64,6 +64,13 @@ function* pagesFrom(offsetBytes: number, lengthBytes: number): Generator<Buffer>
   }
 }
 
+/** The ranges that a file of this length is written in. */
+const rangesOf = (lengthBytes: number): { at: number; range: string }[] =>
+  Array.from({ length: lengthBytes / FILE_RANGE_BYTES }, (_, index) => {
+    const at = index * FILE_RANGE_BYTES;
+    return { at, range: `bytes=${at}-${at + FILE_RANGE_BYTES - 1}` };
+  });
+
 const idOf = (index: number): string => Buffer.from(`block-${String(index).padStart(4, '0')}`).toString('base64');
 
 describe('the memory of a server', { skip: !existsSync('/proc/self/status') && 'needs /proc' }, () => {
@@ -203,12 +210,6 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     await assertDownload('/large/disk', BLOB_BYTES, { expectedFrom: pagesFrom });
     await assertFlat(t);
   });
-
-  const rangesOf = (lengthBytes: number): { at: number; range: string }[] =>
-    Array.from({ length: lengthBytes / FILE_RANGE_BYTES }, (_, index) => {
-      const at = index * FILE_RANGE_BYTES;
-      return { at, range: `bytes=${at}-${at + FILE_RANGE_BYTES - 1}` };
-    });
 
   const writesFile = async (t: TestContext): Promise<void> => {
     const url = server.fileUrl;

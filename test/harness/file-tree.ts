@@ -4,7 +4,7 @@ import { foldName } from '../../src/rules/file-names.ts';
 import type { Moment } from '../../src/rules/moment.ts';
 import { deleteDirectory } from '../../src/service/file/delete-directory.ts';
 import { deleteFile } from '../../src/service/file/delete-file.ts';
-import { listEntries } from '../../src/service/file/list-entries.ts';
+import { type ListedNode, listEntries } from '../../src/service/file/list-entries.ts';
 import { NO_CHANGES } from '../../src/service/file/properties.ts';
 import { type RenameRequest, renameNode } from '../../src/service/file/rename.ts';
 import type { NodeRecord } from '../../src/service/records/node-record.ts';
@@ -77,8 +77,8 @@ export async function listAll(
   share: TestShare,
   path = '',
   { snapshot = null, prefix = '', from: first = null, limit = LIMIT_MAX }: Listing = {},
-): Promise<{ entries: NodeRecord[]; pageSizes: number[] }> {
-  const entries: NodeRecord[] = [];
+): Promise<{ entries: ListedNode[]; pageSizes: number[] }> {
+  const entries: ListedNode[] = [];
   const pageSizes: number[] = [];
   for (let from = first; ; ) {
     const request = { name: share.nameOf(path, snapshot), waitMs: 0, prefix, from, limit };

@@ -3,8 +3,8 @@ import { formatHttpDate } from '../../base/http-date.ts';
 import { formatAttributes } from '../../rules/file-attributes.ts';
 import { formatFileTime } from '../../rules/file-time.ts';
 import { blobNameNeedsEncoding } from '../../rules/names.ts';
-import { listEntries } from '../../service/file/list-entries.ts';
-import { fileIdOf, type NodeRecord } from '../../service/records/node-record.ts';
+import { type ListedNode, listEntries } from '../../service/file/list-entries.ts';
+import { fileIdOf } from '../../service/records/node-record.ts';
 import { parseFlag } from '../blob/request-headers.ts';
 import type { Exchange } from '../exchange.ts';
 import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
@@ -75,7 +75,7 @@ function renderEntries(xml: XmlWriter, { entries }: Page, shown: Shown): void {
   xml.close();
 }
 
-function renderEntry(xml: XmlWriter, node: NodeRecord, shown: Shown): void {
+function renderEntry(xml: XmlWriter, node: ListedNode, shown: Shown): void {
   xml.open(node.kind === 'file' ? 'File' : 'Directory');
   renderName(xml, 'Name', node.name);
   if (shown.ids) xml.leaf('FileId', fileIdOf(node.id));
@@ -85,7 +85,7 @@ function renderEntry(xml: XmlWriter, node: NodeRecord, shown: Shown): void {
   xml.close();
 }
 
-function renderProperties(xml: XmlWriter, node: NodeRecord, { includes }: Shown): void {
+function renderProperties(xml: XmlWriter, node: ListedNode, { includes }: Shown): void {
   const isEmpty = node.kind === 'directory' && !includes('timestamps') && !includes('etag');
   if (isEmpty) {
     xml.leaf('Properties');
@@ -99,7 +99,7 @@ function renderProperties(xml: XmlWriter, node: NodeRecord, { includes }: Shown)
 }
 
 /** When something was last read is not kept: reading would be writing. */
-function renderTimes(xml: XmlWriter, node: NodeRecord): void {
+function renderTimes(xml: XmlWriter, node: ListedNode): void {
   xml
     .leaf('CreationTime', formatFileTime(node.createdAt))
     .leaf('LastAccessTime', formatFileTime(node.createdAt))

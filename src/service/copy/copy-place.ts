@@ -62,7 +62,7 @@ async function loadFile(
   if (found === null) return null;
   const { lengthBytes } = found.node;
   const count = (record: FileRecord): Promise<void> =>
-    changeUsage(tx, { storage, shard: USAGE_SHARD }, found, record.lengthBytes - lengthBytes);
+    changeUsage(tx, USAGE_SHARD, found, record.lengthBytes - lengthBytes);
   return {
     record: found.node,
     async change(_, record) {

@@ -30,7 +30,7 @@ export async function abortCopyFile(storage: Storage, request: AbortCopyFileRequ
       await uses.admit(found, 'abort copy');
       const { description: _, ...copy } = resolved.copy;
       const common = await changedProperties(tx, storage, found, NO_CHANGES);
-      await changeUsage(tx, { storage, shard }, found, -found.node.lengthBytes);
+      await changeUsage(tx, shard, found, -found.node.lengthBytes);
       await changeNode(tx, found, (file) => ({ ...file, ...common, lengthBytes: 0, copy, lease: afterWrite(lease) }));
       return copy.id;
     }),

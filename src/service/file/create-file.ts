@@ -43,7 +43,7 @@ export async function createFile(storage: Storage, request: CreateFileRequest): 
         const found = await findNode(tx, request.name, storage.known);
         await refuseOverwrite(storage, found, { ...request, uses });
         const before = found.node?.kind === 'file' ? found.node : null;
-        await changeUsage(tx, { storage, shard }, found, request.lengthBytes - (before?.lengthBytes ?? 0));
+        await changeUsage(tx, shard, found, request.lengthBytes - (before?.lengthBytes ?? 0));
         const file = await newFile(tx, storage, { found, request, taken });
         await replaceFile(tx, storage, found, file);
         return storedAt(found, file);

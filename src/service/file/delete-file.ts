@@ -15,7 +15,7 @@ export async function deleteFile(storage: Storage, request: FileRequest): Promis
       refuseUnlessFile(found);
       const { leaseId } = request;
       await refuseFileChange(storage, found, { leaseId, operation: 'delete file', uses, properties: NO_CHANGES });
-      await changeUsage(tx, { storage, shard }, found, -found.node.lengthBytes);
+      await changeUsage(tx, shard, found, -found.node.lengthBytes);
       await removeNode(tx, storage, found);
     }),
   );

@@ -3,7 +3,7 @@
  * together, in the order of their folded names. What SMB clients have marked for deletion is left out.
  */
 import { foldName } from '../../rules/file-names.ts';
-import type { DirectoryRecord, NodeRecord } from '../records/node-record.ts';
+import type { DirectoryRecord, FileRecord, NodeRecord } from '../records/node-record.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
 import { currentEntries, type Entry, pastEntries, type Walk } from './entries.ts';
@@ -23,9 +23,12 @@ export interface ListEntriesRequest extends NodeRequest {
   readonly limit: number;
 }
 
+/** Without what can be long and no listing shows: a page of it would take many times as much as what is told. */
+export type ListedNode = Omit<DirectoryRecord, 'metadata'> | Omit<FileRecord, 'metadata' | 'headers' | 'copy'>;
+
 export interface EntryPage {
   readonly directory: DirectoryRecord;
-  readonly entries: readonly NodeRecord[];
+  readonly entries: readonly ListedNode[];
   /** The folded name that the next page begins at; null at the end. */
   readonly next: string | null;
 }
@@ -34,13 +37,19 @@ export async function listEntries(storage: Storage, request: ListEntriesRequest)
   return reading(storage, request, async (_snapshot, reader) => {
     const found = await findNode(reader, request.name, storage.known);
     refuseNoDirectory(found);
-    const entries: NodeRecord[] = [];
+    const entries: ListedNode[] = [];
     for await (const { name, node } of entriesOf(reader, found, request)) {
       if (entries.length === request.limit) return { directory: found.node, entries, next: name };
-      entries.push(node);
+      entries.push(asListed(node));
     }
     return { directory: found.node, entries, next: null };
   });
+}
+
+function asListed({ metadata: _, ...node }: NodeRecord): ListedNode {
+  if (node.kind === 'directory') return node;
+  const { headers: _headers, copy: _copy, ...listed } = node;
+  return listed;
 }
 
 async function* entriesOf(

@@ -183,17 +183,13 @@ async function isThere(
   durableRows.set(engine, rows);
   const name = `${tree.shareId}/${key}`;
   if (rows.has(name)) return true;
-  if ((await tx.get(permissionKey(tree, key))) === null) return false;
-  if (await isDurable(engine, tree, key)) {
-    if (rows.size >= DURABLE_COUNT_MAX) rows.clear();
-    rows.add(name);
+  const isFound = (await tx.get(permissionKey(tree, key))) !== null;
+  // Found, it is a check of the commit; not found, its caller puts it, or gives up. What was read may yet fail to come to be.
+  if (isFound) {
+    tx.afterwards(() => {
+      if (rows.size >= DURABLE_COUNT_MAX) rows.clear();
+      rows.add(name);
+    });
   }
-  return true;
-}
-
-/** What a transaction reads may yet fail to come to be; a snapshot shows only what did. */
-async function isDurable(engine: Engine, tree: TreeAddress, key: string): Promise<boolean> {
-  const snapshot = engine.snapshot();
-  const [entry] = await snapshot.get([permissionKey(tree, key)]).finally(() => snapshot.close());
-  return Boolean(entry);
+  return isFound;
 }

@@ -50,7 +50,7 @@ export async function renameNode(storage: Storage, request: RenameRequest): Prom
       await uses.admit(source, request.kind === 'file' ? 'rename file' : 'rename directory');
       if (isReplaced(destination, source)) {
         await uses.admit(destination, 'replace by rename');
-        await changeUsage(tx, { storage, shard }, destination, -destination.node.lengthBytes);
+        await changeUsage(tx, shard, destination, -destination.node.lengthBytes);
         await removeNode(tx, storage, destination);
       }
       // A permission that is to be inherited is inherited from where it goes.

@@ -36,7 +36,7 @@ export async function setFileProperties(
         const { leaseId, properties } = request;
         const operation = grownBytes === 0 ? 'set properties' : 'resize';
         await refuseFileChange(storage, found, { leaseId, operation, uses, properties });
-        await changeUsage(tx, { storage, shard }, found, grownBytes);
+        await changeUsage(tx, shard, found, grownBytes);
         const given = grownBytes === 0 ? properties : { ...properties, writtenAt: properties.writtenAt ?? 'now' };
         const common = await changedProperties(tx, storage, found, given);
         const file = await changeNode(tx, found, async (stored) => {

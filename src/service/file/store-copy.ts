@@ -64,7 +64,7 @@ export async function storeCopy(
       await refuseOverwrite(storage, found, { ...request, uses });
       const copied = await make(tx, { found, uses, nowMs: storage.clock.nowMs() });
       const lengthBefore = found.node?.kind === 'file' ? found.node.lengthBytes : 0;
-      await changeUsage(tx, { storage, shard }, found, copied.lengthBytes - lengthBefore);
+      await changeUsage(tx, shard, found, copied.lengthBytes - lengthBefore);
       const file = await putCopy(tx, storage, { found, request, copied });
       if (copied.job !== undefined) putJob(tx, { request, found, file, job: copied.job });
       return storedAt(found, file);

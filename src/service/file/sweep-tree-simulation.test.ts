@@ -189,7 +189,7 @@ class Simulation {
     const { storage } = this.#share.store;
     await storage.counting.use((shard) =>
       this.#at(path, async (tx, found) => {
-        if (found.node.kind === 'file') await changeUsage(tx, { storage, shard }, found, -found.node.lengthBytes);
+        if (found.node.kind === 'file') await changeUsage(tx, shard, found, -found.node.lengthBytes);
         await removeNode(tx, storage, found);
       }),
     );

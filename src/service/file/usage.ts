@@ -2,13 +2,12 @@
  * How many bytes the files of a share have together, kept in the same commits that change it, and held against the quota.
  * The sum stands in many records, so that those who change it do not meet (counting in storage.ts). Whoever comes near the quota,
  * or grows a file by much, reads all of them in its transaction, and so meets everybody else: nobody gets past the quota.
- * Others read the sum beside their transaction, and leave a margin for those who do the same at the same time.
+ * Others only glance at the sum, and leave a margin for those who do the same at the same time.
  */
 import { asBuffer } from '../../base/bytes.ts';
 import type { Transaction } from '../../engine/transact.ts';
 import { type TreeAddress, usageKey, usagesRange } from '../records/file-keys.ts';
 import type { RangeReader } from '../records/scan.ts';
-import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import type { LoadedShare } from './load.ts';
 
@@ -25,7 +24,7 @@ export async function usedBytes(reader: RangeReader, tree: TreeAddress): Promise
 /** The share's files grow by so many bytes with this commit, or shrink. Refused where that would exceed the quota. */
 export async function changeUsage(
   tx: Transaction,
-  { storage, shard }: { storage: Pick<Storage, 'engine'>; shard: number },
+  shard: number,
   { share, tree }: LoadedShare,
   changeBytes: number,
 ): Promise<void> {
@@ -35,7 +34,7 @@ export async function changeUsage(
     const isFar =
       changeBytes <= GROWTH_UNCHECKED_MAX_BYTES &&
       quotaBytes > MARGIN_BYTES &&
-      (await usedBeside(storage, tree)) + changeBytes <= quotaBytes - MARGIN_BYTES;
+      (await usedBytes({ range: (...asked) => tx.glance(...asked) }, tree)) + changeBytes <= quotaBytes - MARGIN_BYTES;
     if (!isFar && (await usedBytes(tx, tree)) + changeBytes > quotaBytes)
       throw new StorageError('ShareSizeLimitReached');
   }
@@ -43,15 +42,6 @@ export async function changeUsage(
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(decodeUsage(await tx.get(key)) + BigInt(changeBytes));
   tx.put(key, bytes);
-}
-
-async function usedBeside({ engine }: Pick<Storage, 'engine'>, tree: TreeAddress): Promise<number> {
-  const snapshot = engine.snapshot();
-  try {
-    return await usedBytes(snapshot, tree);
-  } finally {
-    snapshot.close();
-  }
 }
 
 /** A shard may be below zero: files grow through others than they go by. */

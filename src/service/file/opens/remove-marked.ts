@@ -24,7 +24,7 @@ export async function removeMarked(
 ): Promise<void> {
   const found = await findById(tx, place);
   if (found === null || !(await isEmptied(tx, found))) return;
-  if (found.node.kind === 'file') await changeUsage(tx, { storage, shard }, found, -found.node.lengthBytes);
+  if (found.node.kind === 'file') await changeUsage(tx, shard, found, -found.node.lengthBytes);
   await removeNode(tx, storage, found);
 }
 
