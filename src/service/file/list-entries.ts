@@ -46,7 +46,8 @@ export async function listEntries(storage: Storage, request: ListEntriesRequest)
   });
 }
 
-function asListed({ metadata: _, ...node }: NodeRecord): ListedNode {
+function asListed(record: NodeRecord): ListedNode {
+  const { metadata: _metadata, ...node } = record;
   if (node.kind === 'directory') return node;
   const { headers: _headers, copy: _copy, ...listed } = node;
   return listed;

@@ -159,7 +159,9 @@ async function putPermission(
   tree: TreeAddress,
   { key, descriptor }: Permission,
 ): Promise<string> {
-  if (!(await isThere(tx, storage, tree, key))) tx.put(permissionKey(tree, key), descriptor);
+  if (await isThere(tx, storage, tree, key)) return key;
+  tx.put(permissionKey(tree, key), descriptor);
+  noteAfterwards(tx, storage, tree, key);
   return key;
 }
 
@@ -173,23 +175,26 @@ async function knownPermission(
   return key;
 }
 
-async function isThere(
-  tx: Transaction,
-  { engine }: PermissionStorage,
-  tree: TreeAddress,
-  key: string,
-): Promise<boolean> {
+async function isThere(tx: Transaction, storage: PermissionStorage, tree: TreeAddress, key: string): Promise<boolean> {
+  if (rowsOf(storage).has(nameOf(tree, key))) return true;
+  if ((await tx.get(permissionKey(tree, key))) === null) return false;
+  noteAfterwards(tx, storage, tree, key);
+  return true;
+}
+
+/** What a transaction reads may yet fail to come to be; once it has committed, it did. */
+function noteAfterwards(tx: Transaction, storage: PermissionStorage, tree: TreeAddress, key: string): void {
+  tx.afterwards(() => {
+    const rows = rowsOf(storage);
+    if (rows.size >= DURABLE_COUNT_MAX) rows.clear();
+    rows.add(nameOf(tree, key));
+  });
+}
+
+const nameOf = ({ shareId }: TreeAddress, key: string): string => `${shareId}/${key}`;
+
+function rowsOf({ engine }: PermissionStorage): Set<string> {
   const rows = durableRows.get(engine) ?? new Set<string>();
   durableRows.set(engine, rows);
-  const name = `${tree.shareId}/${key}`;
-  if (rows.has(name)) return true;
-  const isFound = (await tx.get(permissionKey(tree, key))) !== null;
-  // Found, it is a check of the commit; not found, its caller puts it, or gives up. What was read may yet fail to come to be.
-  if (isFound) {
-    tx.afterwards(() => {
-      if (rows.size >= DURABLE_COUNT_MAX) rows.clear();
-      rows.add(name);
-    });
-  }
-  return isFound;
+  return rows;
 }
