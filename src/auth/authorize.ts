@@ -51,6 +51,9 @@ export function hasPermission(identity: Identity, letter: string): boolean {
   return identity.kind !== 'anonymous' && identity.permissions.includes(letter);
 }
 
+/** A token with `c` and without `w` may make a blob or a file, not replace one. */
+export const mayOverwrite = ({ identity }: { readonly identity: Identity }): boolean => hasPermission(identity, 'w');
+
 /** `permissions`: what roles stand for; undefined where none are asked. */
 function refuseRole(permissions: string | undefined, need: Need): StorageError | null {
   if (permissions === undefined) return null;

@@ -1,10 +1,12 @@
 /** The `x-ms-source-*` headers: what a copy asks of its source, beside where it is. */
+
 import { parseRange } from '../rules/range-header.ts';
 import { parseTagCondition } from '../rules/tag-expression.ts';
 import type { SourceDemands } from '../service/copy/copy-source.ts';
 import { invalidHeader, StorageError } from '../service/storage-error.ts';
-import { parseConditions, parseHash } from './blob/request-headers.ts';
+import { parseConditions } from './blob/request-headers.ts';
 import type { Exchange } from './exchange.ts';
+import { parseHash } from './header-values.ts';
 
 const SOURCE_CONDITIONS = {
   ifMatch: 'x-ms-source-if-match',

@@ -13,7 +13,10 @@ const SECRET = 'hush-hush-hush';
 const ENGINE = `postgres://larimar:${SECRET}@127.0.0.1:1/store`;
 
 function start(t: TestContext, args: readonly string[], env: Readonly<Record<string, string>> = {}): Command {
-  const command = new Command(['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', '--file-port=0', ...args], env);
+  const command = new Command(
+    ['serve', '--blob-port=0', '--queue-port=0', '--table-port=0', '--file-port=0', ...args],
+    env,
+  );
   t.after(() => command.stop());
   return command;
 }

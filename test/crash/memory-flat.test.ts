@@ -31,9 +31,9 @@ const FILE_RANGE_BYTES = 4 * MIB;
 const COPY_LIMIT_SECONDS = 60;
 const COPIED_FILE_BYTES = 256 * MIB;
 /** Files that a listing reads with all that is noted about them. */
-const LISTED_FILE_COUNT = 5_000;
+const LISTED_FILE_COUNT = 3_000;
 const LISTED_METADATA_BYTES = 7_000;
-const LISTINGS_AT_ONCE = 4;
+const LISTINGS_AT_ONCE = 16;
 
 /** The content is one pattern over and over; its length is a prime, so that no piece of the server's repeats it. */
 const PATTERN = Buffer.from(Array.from({ length: 1_048_573 }, (_, index) => (index * 31 + (index >> 8)) & 0xff));
@@ -71,31 +71,46 @@ const rangesOf = (lengthBytes: number): { at: number; range: string }[] =>
     return { at, range: `bytes=${at}-${at + FILE_RANGE_BYTES - 1}` };
   });
 
+async function memoryBytes({ pid }: ServerProcess, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
+}
+
+async function assertGrowth(t: TestContext, server: ServerProcess, startBytes: number): Promise<void> {
+  const growthBytes = (await memoryBytes(server, 'VmHWM')) - startBytes;
+  const growth = `grew by ${Math.round(growthBytes / MIB)} MiB at the peak`;
+  t.diagnostic(growth);
+  assert.ok(growthBytes < GROWTH_MAX_BYTES, growth);
+}
+
+async function create(url: string, path: string, headers: Record<string, string> = {}): Promise<void> {
+  assert.equal((await send(url, { method: 'PUT', path, headers })).outcome, '201');
+}
+
+const createFile = (
+  url: string,
+  path: string,
+  lengthBytes: number,
+  headers: Record<string, string> = {},
+): Promise<void> => create(url, path, { 'x-ms-type': 'file', 'x-ms-content-length': String(lengthBytes), ...headers });
+
 const idOf = (index: number): string => Buffer.from(`block-${String(index).padStart(4, '0')}`).toString('base64');
 
-describe('the memory of a server', { skip: !existsSync('/proc/self/status') && 'needs /proc' }, () => {
+const skip = !existsSync('/proc/self/status') && 'needs /proc';
+
+describe('the memory of a server', { skip }, () => {
   let server: ServerProcess;
   let startBytes = 0;
 
   before(async () => {
     server = await startServerProcess();
-    await createEmpty('/large?restype=container');
-    await createEmpty('/large?restype=share', {}, server.fileUrl);
-    startBytes = await memoryBytes('VmRSS');
+    await create(server.url, '/large?restype=container');
+    await create(server.fileUrl, '/large?restype=share');
+    startBytes = await memoryBytes(server, 'VmRSS');
   });
   after(() => server.stop());
 
-  async function memoryBytes(field: 'VmRSS' | 'VmHWM'): Promise<number> {
-    const status = await readFile(`/proc/${server.pid}/status`, 'utf8');
-    return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
-  }
-
-  async function assertFlat(t: TestContext): Promise<void> {
-    const growthBytes = (await memoryBytes('VmHWM')) - startBytes;
-    const growth = `grew by ${Math.round(growthBytes / MIB)} MiB at the peak`;
-    t.diagnostic(growth);
-    assert.ok(growthBytes < GROWTH_MAX_BYTES, growth);
-  }
+  const assertFlat = (t: TestContext): Promise<void> => assertGrowth(t, server, startBytes);
 
   /** A PUT whose body is never whole in this process either. */
   async function putStream(
@@ -120,12 +135,8 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
     assert.equal(status, 201);
   }
 
-  async function createEmpty(path: string, headers: Record<string, string> = {}, url = server.url): Promise<void> {
-    assert.equal((await send(url, { method: 'PUT', path, headers })).outcome, '201');
-  }
-
-  const createFile = (path: string, lengthBytes: number, headers: Record<string, string> = {}): Promise<void> =>
-    createEmpty(path, { 'x-ms-type': 'file', 'x-ms-content-length': String(lengthBytes), ...headers }, server.fileUrl);
+  const createEmpty = (path: string, headers: Record<string, string>): Promise<void> =>
+    create(server.url, path, headers);
 
   async function assertDownload(
     path: string,
@@ -213,7 +224,7 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
 
   const writesFile = async (t: TestContext): Promise<void> => {
     const url = server.fileUrl;
-    await createFile('/large/file', BLOB_BYTES);
+    await createFile(url, '/large/file', BLOB_BYTES);
     await inLanes(rangesOf(BLOB_BYTES), async ({ at, range }) => {
       const headers = { 'content-length': String(FILE_RANGE_BYTES), 'x-ms-write': 'update', 'x-ms-range': range };
       await putStream('/large/file?comp=range', headers, contentFrom(at, FILE_RANGE_BYTES), url);
@@ -225,47 +236,55 @@ describe('the memory of a server', { skip: !existsSync('/proc/self/status') && '
 
   const copiesFile = async (t: TestContext): Promise<void> => {
     const url = server.fileUrl;
-    const source = { 'x-ms-copy-source': `${server.fileEndpoint()}/large/file` };
-    const copied = await send(url, { method: 'PUT', path: '/large/copy', headers: source });
-    assert.equal(copied.outcome, '202');
-    await untilCopied('/large/copy');
-    await createFile('/large/ranges', COPIED_FILE_BYTES);
+    const source = `${server.fileEndpoint()}/large/file`;
+    await copyFile('/large/shared', source);
+    await copyFile('/large/fetched', `${server.endpoint()}/large/log`);
+    await createFile(url, '/large/ranges', COPIED_FILE_BYTES);
     await inLanes(rangesOf(COPIED_FILE_BYTES), async ({ range }) => {
-      const headers = { ...source, 'x-ms-write': 'update', 'x-ms-range': range, 'x-ms-source-range': range };
-      await createEmpty('/large/ranges?comp=range', headers, url);
+      const ranges = { 'x-ms-range': range, 'x-ms-source-range': range };
+      await create(url, '/large/ranges?comp=range', { 'x-ms-copy-source': source, 'x-ms-write': 'update', ...ranges });
     });
     await assertFlat(t);
-    await assertDownload('/large/copy', BLOB_BYTES, { url });
+    await assertDownload('/large/fetched', APPEND_BLOB_BYTES, { url });
     await assertDownload('/large/ranges', COPIED_FILE_BYTES, { url });
     await assertFlat(t);
   };
 
-  async function untilCopied(path: string): Promise<void> {
-    const statusOf = async (): Promise<unknown> =>
+  async function copyFile(path: string, source: string): Promise<void> {
+    const headers = { 'x-ms-copy-source': source };
+    assert.equal((await send(server.fileUrl, { method: 'PUT', path, headers })).outcome, '202');
+    const statusNow = async (): Promise<unknown> =>
       (await send(server.fileUrl, { method: 'HEAD', path })).headers['x-ms-copy-status'];
-    const what = 'the copy is done';
-    await until({ what, limitSeconds: COPY_LIMIT_SECONDS }, async () => (await statusOf()) === 'success');
+    const what = `${source} is copied`;
+    await until({ what, limitSeconds: COPY_LIMIT_SECONDS }, async () => (await statusNow()) === 'success');
   }
 
-  const listsFiles = async (t: TestContext): Promise<void> => {
-    const directory = '/large/many';
-    await createEmpty(`${directory}?restype=directory`, {}, server.fileUrl);
-    const noted = { 'x-ms-meta-noted': 'n'.repeat(LISTED_METADATA_BYTES) };
-    const indexes = Array.from({ length: LISTED_FILE_COUNT }, (_, index) => index);
-    await inLanes(indexes, (index) => createFile(`${directory}/${index}`, 0, noted));
-    await assertFlat(t);
-    const listing = { method: 'GET', path: `${directory}?restype=directory&comp=list&include=all` };
-    const clients = Array.from({ length: LISTINGS_AT_ONCE }, () => send(server.fileUrl, listing));
-    const listings = await Promise.all(clients);
-    for (const { body } of listings) assert.equal(body.toString().split('<File>').length - 1, LISTED_FILE_COUNT);
-    await assertFlat(t);
-  };
+  // The same.
   if (givenEngine() !== 'postgres') {
     test('stays flat while a file of 1 GiB is written in ranges, and comes down', writesFile);
-    test('stays flat while that file is copied, whole and range by range', copiesFile);
-    test('stays flat while several list 5,000 files about which much is noted', listsFiles);
+    test('stays flat while a file is copied, a blob becomes one, and another is made of ranges', copiesFile);
   }
 });
+
+// A server of its own: what others took at their peak would hide it.
+const listsFiles = async (t: TestContext): Promise<void> => {
+  const server = await startServerProcess();
+  try {
+    const url = server.fileUrl;
+    await create(url, '/many?restype=share');
+    const noted = { 'x-ms-meta-noted': 'n'.repeat(LISTED_METADATA_BYTES) };
+    const startBytes = await memoryBytes(server, 'VmRSS');
+    const names = Array.from({ length: LISTED_FILE_COUNT }, (_, index) => `/many/${index}`);
+    await inLanes(names, (name) => createFile(url, name, 0, noted));
+    const listing = { method: 'GET', path: '/many?restype=directory&comp=list&include=all' };
+    const listings = await Promise.all(Array.from({ length: LISTINGS_AT_ONCE }, () => send(url, listing)));
+    for (const { body } of listings) assert.equal(body.toString().split('<File>').length - 1, LISTED_FILE_COUNT);
+    await assertGrowth(t, server, startBytes);
+  } finally {
+    await server.stop();
+  }
+};
+test('lists of files cost what they show, whatever is noted about the files', { skip }, listsFiles);
 
 /** A few at a time. */
 async function inLanes<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {

@@ -16,11 +16,11 @@ import { type BlobReadWithBytes, getBlob } from '../../src/service/blob/get-blob
 import { putBlob } from '../../src/service/blob/put-blob.ts';
 import { putBlock } from '../../src/service/blob/put-block.ts';
 import { putBlockList } from '../../src/service/blob/put-block-list.ts';
-import type { Body } from '../../src/service/blob/take-body.ts';
 import { deleteContainer } from '../../src/service/blob/use-container.ts';
 import { NOTHING_OUTSIDE } from '../../src/service/copy/nothing-outside.ts';
 import type { Outside } from '../../src/service/copy/outside.ts';
 import type { Sweeper } from '../../src/service/extents/sweeper.ts';
+import type { Body } from '../../src/service/extents/take-body.ts';
 import type { Nodes } from '../../src/service/nodes/nodes.ts';
 import { openStorage } from '../../src/service/open-storage.ts';
 import { type AccountSettings, DEFAULT_SETTINGS, type Storage } from '../../src/service/storage.ts';

@@ -9,7 +9,6 @@ import type { Tags } from '../../src/rules/tags.ts';
 import { NEWEST_VERSION } from '../../src/rules/versions.ts';
 import { appendBlock } from '../../src/service/blob/append-block.ts';
 import { deleteBlob } from '../../src/service/blob/delete-blob.ts';
-import { doWhatIsDue } from '../../src/service/blob/do-what-is-due.ts';
 import { getBlobProperties } from '../../src/service/blob/get-blob.ts';
 import type { BlobAt } from '../../src/service/blob/load.ts';
 import { putBlob, putEmptyBlob } from '../../src/service/blob/put-blob.ts';
@@ -26,6 +25,7 @@ import { snapshotBlob } from '../../src/service/blob/snapshot-blob.ts';
 import { undeleteBlob } from '../../src/service/blob/undelete-blob.ts';
 import { getContainer } from '../../src/service/blob/use-container.ts';
 import { copyBlob } from '../../src/service/copy/copy-blob.ts';
+import { doWhatIsDue } from '../../src/service/do-what-is-due.ts';
 import { setServiceProperties } from '../../src/service/service-properties.ts';
 import { ACCOUNT, blockIdOf, bodyOf, NEW_BLOB } from '../harness/store.ts';
 import {

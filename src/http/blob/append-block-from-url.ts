@@ -1,9 +1,9 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { appendBlock } from '../../service/blob/append-block.ts';
 import { readingSource } from '../../service/copy/read-source.ts';
+import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
 import { appendBlockBytesMax, parseAppendConditions, renderAppended } from './append-block.ts';
-import { refuseBody } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseKeyedBlobRequest } from './request-headers.ts';
 

@@ -4,9 +4,11 @@ import { appendBlock as append, type BlockAppended } from '../../service/blob/ap
 import { sealAppendBlob as seal } from '../../service/blob/seal-append-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange, Reply } from '../exchange.ts';
+import { parseNumberHeader } from '../header-values.ts';
+import { etagHeaders, hashHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseBody, parseKeyedBlobRequest, parseNumberHeader } from './request-headers.ts';
-import { etagHeaders, hashHeaders, writtenHeaders } from './response-headers.ts';
+import { parseBlobRequest, parseBody, parseKeyedBlobRequest } from './request-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 

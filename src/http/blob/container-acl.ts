@@ -1,12 +1,13 @@
 /** Get and Set Container ACL. */
+
 import { blobNeeds } from '../../auth/needs.ts';
 import { getContainer, setContainerAcl as setAcl } from '../../service/blob/use-container.ts';
 import { POLICIES_BYTES_MAX, parsePolicies, renderPolicies } from '../access-policies.ts';
 import { readWhole } from '../body.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { publicAccessHeaders } from './container.ts';
 import type { Operation } from './operation.ts';
 import { parseContainerRequest, parsePublicAccess } from './request-headers.ts';
-import { etagHeaders } from './response-headers.ts';
 
 const BLOB_PERMISSIONS = 'racwdxyltfmeopi';
 

@@ -11,10 +11,11 @@ import {
 import type { ContainerRecord } from '../../service/records/container-record.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseFlag } from '../header-values.ts';
 import { metadataHeaders, parseMetadata } from '../metadata.ts';
+import { etagHeaders, leaseResponseHeaders } from '../reply-headers.ts';
 import { containerNameOf, type Operation } from './operation.ts';
-import { parseContainerRequest, parseFlag, parsePublicAccess } from './request-headers.ts';
-import { etagHeaders, leaseResponseHeaders } from './response-headers.ts';
+import { parseContainerRequest, parsePublicAccess } from './request-headers.ts';
 
 const DEFAULT_SCOPE = 'x-ms-default-encryption-scope';
 const DENY_OVERRIDE = 'x-ms-deny-encryption-scope-override';

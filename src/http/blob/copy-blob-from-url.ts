@@ -1,11 +1,12 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { copyBlobFromUrl as copy } from '../../service/copy/copy-blob-from-url.ts';
+import { refuseBody, shownSource } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
-import { copiedHeaders, parseTagOption, refuseBody, shownSource } from './copy-headers.ts';
+import { hashHeaders } from '../reply-headers.ts';
+import { copiedHeaders, parseTagOption } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
-import { mayOverwrite } from './put-blob.ts';
 import { parseBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders } from './response-headers.ts';
 
 export const copyBlobFromUrl: Operation = {
   name: 'Copy Blob From URL',

@@ -1,11 +1,13 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { copyBlob as copy } from '../../service/copy/copy-blob.ts';
+import { refuseBody, shownSource } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
 import type { Exchange } from '../exchange.ts';
-import { copiedHeaders, refuseBody, shownSource } from './copy-headers.ts';
+import { parseFlag } from '../header-values.ts';
+import { copiedHeaders } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
-import { mayOverwrite } from './put-blob.ts';
-import { parseBlobRequest, parseFlag, parseNewBlob } from './request-headers.ts';
+import { parseBlobRequest, parseNewBlob } from './request-headers.ts';
 
 export const copyBlob: Operation = {
   name: 'Copy Blob',

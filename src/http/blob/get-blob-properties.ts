@@ -1,9 +1,10 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { getBlobProperties as get } from '../../service/blob/get-blob.ts';
 import { metadataHeaders } from '../metadata.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseKeyedBlobRequest } from './request-headers.ts';
-import { blobHeaders, etagHeaders, tierHeaders } from './response-headers.ts';
+import { blobHeaders, tierHeaders } from './response-headers.ts';
 
 export const getBlobProperties: Operation = {
   name: 'Get Blob Properties',

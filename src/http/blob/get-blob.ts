@@ -5,8 +5,9 @@ import { parseRange } from '../../rules/range-header.ts';
 import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, Reply } from '../exchange.ts';
+import { parseFlag } from '../header-values.ts';
 import type { Operation } from './operation.ts';
-import { parseFlag, parseKeyedBlobRequest } from './request-headers.ts';
+import { parseKeyedBlobRequest } from './request-headers.ts';
 import { blobHeaders } from './response-headers.ts';
 
 const HASHED_RANGE_BYTES_MAX = 4 * 1024 * 1024;

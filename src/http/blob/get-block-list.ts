@@ -3,10 +3,10 @@ import { NO_CONDITIONS } from '../../rules/conditions.ts';
 import { type BlockList, getBlockList as get, type NamedBlock } from '../../service/blob/get-block-list.ts';
 import { invalidQuery } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
 import { parseBlobRequest } from './request-headers.ts';
-import { etagHeaders } from './response-headers.ts';
 
 type ListType = 'committed' | 'uncommitted' | 'all';
 

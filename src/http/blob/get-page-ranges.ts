@@ -6,10 +6,10 @@ import { getPageRanges as get, type PageList } from '../../service/blob/get-page
 import { invalidHeader, invalidQuery } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { parseMaxResults } from '../list.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
 import { parseBlobRequest, parseMomentQuery } from './request-headers.ts';
-import { etagHeaders } from './response-headers.ts';
 
 const RANGES_MAX = 10_000;
 

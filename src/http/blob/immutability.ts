@@ -5,8 +5,9 @@ import {
   setImmutabilityPolicy as setPolicy,
 } from '../../service/blob/immutability.ts';
 import { missingHeader } from '../../service/storage-error.ts';
+import { parseDateHeader, parseFlag } from '../header-values.ts';
 import type { Operation } from './operation.ts';
-import { parseBlobRequest, parseDateHeader, parseFlag, parseImmutabilityModeHeader } from './request-headers.ts';
+import { parseBlobRequest, parseImmutabilityModeHeader } from './request-headers.ts';
 import { immutabilityHeaders } from './response-headers.ts';
 
 export const setImmutabilityPolicy: Operation = {

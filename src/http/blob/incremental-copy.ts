@@ -1,10 +1,11 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import type { CopySource } from '../../service/copy/copy-source.ts';
 import { incrementalCopyBlob as copy } from '../../service/copy/incremental-copy.ts';
 import { StorageError } from '../../service/storage-error.ts';
-import { copiedHeaders, refuseBody, shownSource } from './copy-headers.ts';
+import { refuseBody, shownSource } from '../copy-request.ts';
+import { copiedHeaders } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
-import { mayOverwrite } from './put-blob.ts';
 import { parseBlobRequest } from './request-headers.ts';
 
 export const incrementalCopyBlob: Operation = {

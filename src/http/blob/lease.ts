@@ -1,22 +1,12 @@
-/** Lease Blob and Lease Container: one request form, one answer form, two targets; those of shares have it, too. */
-import { randomUUID } from 'node:crypto';
-import { blobNeeds, breakBlobLease, breakContainerLease } from '../../auth/needs.ts';
-import { type LeaseAction, type LeaseId, refuseBreakPeriod, refuseLeaseDuration } from '../../rules/lease.ts';
-import { type LeaseResult, leaseBlob as leaseOnBlob } from '../../service/blob/lease-blob.ts';
-import { leaseContainer as leaseOnContainer } from '../../service/blob/lease-container.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import type { Exchange, Reply } from '../exchange.ts';
-import { blobNameOf, containerNameOf, type Operation } from './operation.ts';
-import { parseBlobConditions, parseConditions, parseLeaseIdHeader } from './request-headers.ts';
-import { etagHeaders } from './response-headers.ts';
+/** Lease Blob and Lease Container. */
 
-const STATUS: Readonly<Record<LeaseAction['action'], number>> = {
-  acquire: 201,
-  renew: 200,
-  change: 200,
-  release: 200,
-  break: 202,
-};
+import { blobNeeds, breakBlobLease, breakContainerLease } from '../../auth/needs.ts';
+import { leaseBlob as leaseOnBlob } from '../../service/blob/lease-blob.ts';
+import { leaseContainer as leaseOnContainer } from '../../service/blob/lease-container.ts';
+import type { Exchange } from '../exchange.ts';
+import { parseLeaseAction, renderLease } from '../lease-action.ts';
+import { blobNameOf, containerNameOf, type Operation } from './operation.ts';
+import { parseBlobConditions, parseConditions } from './request-headers.ts';
 
 export const leaseBlob: Operation = {
   name: 'Lease Blob',
@@ -48,62 +38,3 @@ export const leaseContainer: Operation = {
 };
 
 const isBreak = (exchange: Exchange): boolean => exchange.header('x-ms-lease-action')?.toLowerCase() === 'break';
-
-export function parseLeaseAction(exchange: Exchange): LeaseAction {
-  const text = exchange.header('x-ms-lease-action');
-  if (text === null) throw missingHeader('x-ms-lease-action');
-  const action = text.toLowerCase();
-  switch (action) {
-    case 'acquire':
-      return {
-        action,
-        proposedId: parseLeaseIdHeader(exchange, 'x-ms-proposed-lease-id'),
-        freshId: randomUUID(),
-        durationSeconds: parseDuration(exchange),
-      };
-    case 'renew':
-    case 'release':
-      return { action, id: requireLeaseId(exchange, 'x-ms-lease-id') };
-    case 'change':
-      return {
-        action,
-        id: requireLeaseId(exchange, 'x-ms-lease-id'),
-        proposedId: requireLeaseId(exchange, 'x-ms-proposed-lease-id'),
-      };
-    case 'break':
-      return { action, periodSeconds: parseBreakPeriod(exchange) };
-    default:
-      throw invalidHeader('x-ms-lease-action', text);
-  }
-}
-
-function requireLeaseId(exchange: Exchange, name: string): LeaseId {
-  const id = parseLeaseIdHeader(exchange, name);
-  if (id === null) throw missingHeader(name);
-  return id;
-}
-
-function parseDuration(exchange: Exchange): number {
-  const text = exchange.header('x-ms-lease-duration');
-  if (text === null) throw missingHeader('x-ms-lease-duration');
-  const seconds = parseSeconds(text);
-  if (seconds === null || refuseLeaseDuration(seconds) !== null) throw invalidHeader('x-ms-lease-duration', text);
-  return seconds;
-}
-
-function parseBreakPeriod(exchange: Exchange): number | null {
-  const text = exchange.header('x-ms-lease-break-period');
-  if (text === null) return null;
-  const seconds = parseSeconds(text);
-  if (seconds === null || refuseBreakPeriod(seconds) !== null) throw invalidHeader('x-ms-lease-break-period', text);
-  return seconds;
-}
-
-const parseSeconds = (text: string): number | null => (/^-?\d{1,9}$/.test(text) ? Number(text) : null);
-
-export function renderLease(exchange: Exchange, { action }: LeaseAction, result: LeaseResult): Reply {
-  const headers = result.target === null ? [] : etagHeaders(exchange, result.target);
-  if (action === 'break') headers.push('x-ms-lease-time', String(result.remainingSeconds));
-  else if (result.lease.state === 'leased') headers.push('x-ms-lease-id', result.lease.id);
-  return { status: STATUS[action], headers };
-}

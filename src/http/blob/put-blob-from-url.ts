@@ -1,13 +1,16 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { putBlobFromUrl as put } from '../../service/copy/put-blob-from-url.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
+import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
 import type { Exchange } from '../exchange.ts';
-import { parseTagOption, refuseBody } from './copy-headers.ts';
+import { parseFlag } from '../header-values.ts';
+import { hashHeaders } from '../reply-headers.ts';
+import { parseTagOption } from './copy-headers.ts';
 import type { Operation } from './operation.ts';
-import { mayOverwrite } from './put-blob.ts';
-import { parseFlag, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, writtenHeaders } from './response-headers.ts';
+import { parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 export const putBlobFromUrl: Operation = {
   name: 'Put Blob From URL',

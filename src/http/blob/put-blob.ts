@@ -1,4 +1,4 @@
-import { hasPermission } from '../../auth/authorize.ts';
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { blobNeeds } from '../../auth/needs.ts';
 import { refusePageBlobLength } from '../../rules/page-range.ts';
 import type { BlobType } from '../../rules/precedence.ts';
@@ -7,10 +7,11 @@ import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/version
 import { putBlob as put, putEmptyBlob } from '../../service/blob/put-blob.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
 import { requireContentLength } from '../body.ts';
-import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
+import { hashHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseBody, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, writtenHeaders } from './response-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 
@@ -35,9 +36,6 @@ export const putBlob: Operation = {
     return { status: 201, headers: writtenHeaders(exchange, written) };
   },
 };
-
-/** A token with `c` and without `w` may make a blob, not replace one. */
-export const mayOverwrite = ({ identity }: AuthorizedExchange): boolean => hasPermission(identity, 'w');
 
 function parseBlobType(exchange: Exchange): BlobType {
   const type = exchange.header('x-ms-blob-type');

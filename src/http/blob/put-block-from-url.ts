@@ -1,13 +1,13 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { putBlock } from '../../service/blob/put-block.ts';
 import { readingSource } from '../../service/copy/read-source.ts';
+import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
-import { refuseBody } from './copy-headers.ts';
+import { parseLeaseIdHeader } from '../header-values.ts';
+import { hashHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
 import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { blobNameOf, type Operation } from './operation.ts';
 import { blockBytesMax, parseBlockId } from './put-block.ts';
-import { parseLeaseIdHeader } from './request-headers.ts';
-import { hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
 
 export const putBlockFromUrl: Operation = {
   name: 'Put Block From URL',

@@ -3,13 +3,14 @@ import { blobNeeds } from '../../auth/needs.ts';
 import { crc64Of } from '../../base/crc64.ts';
 import { type BlockListEntry, blockIdLengthBytes, COMMITTED_BLOCK_COUNT_MAX } from '../../rules/block-list.ts';
 import { putBlockList as put } from '../../service/blob/put-block-list.ts';
-import { refuseHashMismatch } from '../../service/blob/take-body.ts';
+import { refuseHashMismatch } from '../../service/extents/take-body.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { readWhole, requireContentLength } from '../body.ts';
+import { hashHeaders } from '../reply-headers.ts';
 import { parseXml, type XmlNode } from '../xml.ts';
 import type { Operation } from './operation.ts';
 import { parseBodyHashes, parseKeyedBlobRequest, parseNewBlob } from './request-headers.ts';
-import { hashHeaders, writtenHeaders } from './response-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 /** 50,000 ids of 64 bytes in Base64, in elements, with room for white space. */
 const LIST_BYTES_MAX = 12 * 1024 * 1024;

@@ -4,10 +4,12 @@ import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/version
 import { putBlock as put } from '../../service/blob/put-block.ts';
 import { invalidHeader, invalidQuery, StorageError } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseLeaseIdHeader } from '../header-values.ts';
+import { hashHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
 import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { blobNameOf, type Operation } from './operation.ts';
-import { parseBody, parseLeaseIdHeader } from './request-headers.ts';
-import { encryptionHeaders, hashHeaders, SERVER_ENCRYPTED } from './response-headers.ts';
+import { parseBody } from './request-headers.ts';
+import { encryptionHeaders } from './response-headers.ts';
 
 const MIB = 1024 * 1024;
 

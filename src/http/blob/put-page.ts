@@ -6,9 +6,10 @@ import { type PagePut, putPage as put, type SequenceConditions } from '../../ser
 import { invalidHeader, missingHeader, StorageError } from '../../service/storage-error.ts';
 import { bodyTooLarge, requireContentLength } from '../body.ts';
 import type { Exchange, Reply } from '../exchange.ts';
+import { hashHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseBody, parseKeyedBlobRequest } from './request-headers.ts';
-import { hashHeaders, writtenHeaders } from './response-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 export const putPage: Operation = {
   name: 'Put Page',

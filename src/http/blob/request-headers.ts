@@ -1,12 +1,11 @@
 /** Request headers that many Blob operations share, parsed once: typed and complete, or refused. */
+
 import { hash } from 'node:crypto';
 import { hasPermission } from '../../auth/authorize.ts';
 import { crc64Of } from '../../base/crc64.ts';
-import { parseHttpDate } from '../../base/http-date.ts';
 import type { PublicAccess } from '../../rules/acl.ts';
 import { type Conditions, parseEtagCondition } from '../../rules/conditions.ts';
 import { type Immutability, type ImmutabilityMode, parseImmutabilityMode } from '../../rules/immutability.ts';
-import { type LeaseId, parseLeaseId } from '../../rules/lease.ts';
 import { formatMoment, type Moment, parseMoment } from '../../rules/moment.ts';
 import { parseTagCondition, type TagExpression } from '../../rules/tag-expression.ts';
 import { parseTagsHeader, type Tags } from '../../rules/tags.ts';
@@ -14,12 +13,13 @@ import { parseTier, type Tier } from '../../rules/tier.ts';
 import { SINCE_SMART_TIER } from '../../rules/versions.ts';
 import type { BlobAt, BlobRequest } from '../../service/blob/load.ts';
 import type { NewBlob } from '../../service/blob/new-version.ts';
-import { type Body, refuseHashMismatch } from '../../service/blob/take-body.ts';
 import type { ContainerRequest } from '../../service/blob/use-container.ts';
+import { type Body, refuseHashMismatch } from '../../service/extents/take-body.ts';
 import type { BlobHeaders } from '../../service/records/blob-record.ts';
 import { invalidHeader, invalidQuery, missingHeader, StorageError } from '../../service/storage-error.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
 import type { AuthorizedExchange, Exchange } from '../exchange.ts';
+import { parseDateHeader, parseFlag, parseHash, parseLeaseIdHeader } from '../header-values.ts';
 import { parseMetadata } from '../metadata.ts';
 import { parseCustomerKey, parseEncryptionScope } from './encryption-headers.ts';
 import { type BlobResource, blobNameOf, containerNameOf } from './operation.ts';
@@ -114,24 +114,6 @@ export function parseImmutabilityModeHeader(exchange: Exchange): ImmutabilityMod
   return mode;
 }
 
-const INT64_MAX = 2n ** 63n - 1n;
-
-/** A count of bytes or the like; null where there is none. What is beyond a number's precision is beyond any blob. */
-export function parseNumberHeader(exchange: Exchange, name: string): number | null {
-  const text = exchange.header(name);
-  if (text === null) return null;
-  if (!/^\d{1,19}$/.test(text) || BigInt(text) > INT64_MAX) throw invalidHeader(name, text);
-  return Number(text);
-}
-
-/** Absent is false. */
-export function parseFlag(exchange: Exchange, name: string): boolean {
-  const text = exchange.header(name);
-  if (text === null || text.toLowerCase() === 'false') return false;
-  if (text.toLowerCase() === 'true') return true;
-  throw invalidHeader(name, text);
-}
-
 export function parseContainerRequest(exchange: Exchange, resource: BlobResource): ContainerRequest {
   return {
     name: containerNameOf(exchange, resource),
@@ -166,22 +148,6 @@ export function parseConditions(
     ifModifiedSinceMs: parseDateHeader(exchange, names.ifModifiedSince),
     ifUnmodifiedSinceMs: parseDateHeader(exchange, names.ifUnmodifiedSince),
   };
-}
-
-export function parseDateHeader(exchange: Exchange, name: string): number | null {
-  const text = exchange.header(name);
-  if (text === null) return null;
-  const ms = parseHttpDate(text);
-  if (ms === null) throw invalidHeader(name, text);
-  return ms;
-}
-
-export function parseLeaseIdHeader(exchange: Exchange, name: string): LeaseId | null {
-  const text = exchange.header(name);
-  if (text === null) return null;
-  const id = parseLeaseId(text);
-  if (id === null) throw invalidHeader(name, text);
-  return id;
 }
 
 export function parsePublicAccess(exchange: Exchange): PublicAccess | null {
@@ -235,19 +201,6 @@ export function refuseBodyHashes(given: { md5: Buffer | null; crc64: Buffer | nu
     md5: given.md5 === null ? null : hash('md5', body, 'buffer'),
     crc64: given.crc64 === null ? null : crc64Of(body),
   });
-}
-
-export function parseHash(exchange: Exchange, name: string, sizeBytes: number): Buffer | null {
-  const text = exchange.header(name);
-  if (text === null || text === '') return null;
-  const given = Buffer.from(text, 'base64');
-  if (given.length !== sizeBytes || given.toString('base64') !== text) {
-    if (name.endsWith('md5')) {
-      throw new StorageError('InvalidMd5', { elements: { HeaderName: name, HeaderValue: text } });
-    }
-    throw invalidHeader(name, text);
-  }
-  return given;
 }
 
 export function parseTierHeader(exchange: Exchange): Tier | null {

@@ -2,9 +2,9 @@ import { blobNeeds } from '../../auth/needs.ts';
 import { parseExpiryOption } from '../../rules/expiry.ts';
 import { setBlobExpiry as set } from '../../service/blob/set-blob-expiry.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseBlobRequest } from './request-headers.ts';
-import { etagHeaders } from './response-headers.ts';
 
 export const setBlobExpiry: Operation = {
   name: 'Set Blob Expiry',

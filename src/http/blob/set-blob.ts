@@ -8,10 +8,11 @@ import {
 import { invalidHeader } from '../../service/storage-error.ts';
 import type { Exchange } from '../exchange.ts';
 import { parseMetadata } from '../metadata.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parsePageBlobLength } from './put-blob.ts';
 import { parseBlobHeaders, parseBlobRequest, parseKeyedBlobRequest } from './request-headers.ts';
-import { etagHeaders, writtenHeaders } from './response-headers.ts';
+import { writtenHeaders } from './response-headers.ts';
 
 export const setBlobMetadata: Operation = {
   name: 'Set Blob Metadata',

@@ -1,11 +1,12 @@
 /** What Copy File says about the properties that its destination shares with SMB. Any may be the source's: `source`. */
+
 import { parseAttributes } from '../../rules/file-attributes.ts';
 import { parseFileTime } from '../../rules/file-time.ts';
 import type { CopiedProperties } from '../../service/file/copied-properties.ts';
 import type { TimeChoice } from '../../service/file/properties.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { parseFlag } from '../blob/request-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseFlag } from '../header-values.ts';
 import { parsePermissionHeaders } from './permission-headers.ts';
 
 const SOURCE = 'source';

@@ -1,12 +1,11 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { fileNeeds } from '../../auth/needs.ts';
 import { abortCopyFile as abort } from '../../service/file/abort-copy-file.ts';
 import { copyFile as copy } from '../../service/file/copy-file.ts';
-import { parseCopyId, requireAbort } from '../blob/abort-copy-blob.ts';
-import { refuseBody, shownSource } from '../blob/copy-headers.ts';
-import { mayOverwrite } from '../blob/put-blob.ts';
-import { parseFlag } from '../blob/request-headers.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
+import { parseCopyId, refuseBody, requireAbort, shownSource } from '../copy-request.ts';
+import { parseFlag } from '../header-values.ts';
 import { parseMetadata } from '../metadata.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { parseCopiedProperties } from './copied-property-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseFileRequest, refuseNfsHeaders } from './request-headers.ts';

@@ -1,12 +1,12 @@
+import { mayOverwrite } from '../../auth/authorize.ts';
 import { fileNeeds } from '../../auth/needs.ts';
-import type { Body } from '../../service/blob/take-body.ts';
+import type { Body } from '../../service/extents/take-body.ts';
 import { createFile as create } from '../../service/file/create-file.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { mayOverwrite } from '../blob/put-blob.ts';
-import { hashHeaders, SERVER_ENCRYPTED } from '../blob/response-headers.ts';
 import { requireContentLength } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { parseMetadata } from '../metadata.ts';
+import { hashHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseNewProperties } from './property-headers.ts';
 import {

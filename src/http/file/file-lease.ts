@@ -1,7 +1,8 @@
 /** Lease File. A file's lease has no end: it is released or broken, and there is nothing to renew. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { leaseFile as leaseOnFile } from '../../service/file/lease-file.ts';
-import { parseLeaseAction, renderLease } from '../blob/lease.ts';
+import { parseLeaseAction, renderLease } from '../lease-action.ts';
 import { nodeRequestOf, type Operation } from './operation.ts';
 
 export const leaseFile: Operation = {

@@ -1,10 +1,11 @@
 /** List Handles and Force Close Handles: what SMB clients have open. Asked of a file or directory alike. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
 import { forceCloseHandles as forceClose, type Handle, listHandles as list } from '../../service/file/opens/handles.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { parseFlag } from '../blob/request-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseFlag } from '../header-values.ts';
 import { parseMarker, parseMaxResults, renderMarker } from '../list.ts';
 import { XmlWriter } from '../xml.ts';
 import { renderName } from './list-directories-and-files.ts';

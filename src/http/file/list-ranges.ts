@@ -4,10 +4,10 @@ import { formatMoment, parseMoment } from '../../rules/moment.ts';
 import { type ByteRange, parseRange } from '../../rules/range-header.ts';
 import { listRanges as list } from '../../service/file/list-ranges.ts';
 import { invalidQuery } from '../../service/storage-error.ts';
-import { parseFlag } from '../blob/request-headers.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseFlag } from '../header-values.ts';
 import { parseMaxResults } from '../list.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseFileRequest } from './request-headers.ts';
 

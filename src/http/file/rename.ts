@@ -1,10 +1,11 @@
 /** Rename File and Rename Directory: asked of where it is to be, with where it is in a header. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import type { EntryKind } from '../../rules/file-attributes.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { renameNode } from '../../service/file/rename.ts';
-import { parseFlag, parseLeaseIdHeader } from '../blob/request-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseFlag, parseLeaseIdHeader } from '../header-values.ts';
 import { parseMetadata } from '../metadata.ts';
 import { nodeRequestOf, type Operation } from './operation.ts';
 import { parsePropertyChanges } from './property-headers.ts';

@@ -1,14 +1,15 @@
 /** Request headers that operations on files share, parsed once: typed and complete, or refused. */
+
 import type { LeaseId } from '../../rules/lease.ts';
 import type { Slice } from '../../rules/range-header.ts';
 import { parseRange } from '../../rules/range-header.ts';
-import type { Body } from '../../service/blob/take-body.ts';
+import type { Body } from '../../service/extents/take-body.ts';
 import type { FileRequest } from '../../service/file/request.ts';
 import type { BlobHeaders } from '../../service/records/blob-record.ts';
 import { invalidHeader, missingHeader, notYet, StorageError } from '../../service/storage-error.ts';
-import { parseHash, parseLeaseIdHeader } from '../blob/request-headers.ts';
 import { bodyStream, bodyTooLarge, requireContentLength } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseHash, parseLeaseIdHeader } from '../header-values.ts';
 import { type FileResource, nodeRequestOf } from './operation.ts';
 
 export const RANGE_BYTES_MAX = 4 * 1024 ** 2;

@@ -1,12 +1,13 @@
 /** Response headers that operations on files and directories share, as flat name, value, name, value lists. */
+
 import { formatAttributes } from '../../rules/file-attributes.ts';
 import { formatFileTime } from '../../rules/file-time.ts';
 import type { FileRead } from '../../service/file/get-file.ts';
 import type { Stored } from '../../service/file/request.ts';
 import { fileIdOf } from '../../service/records/node-record.ts';
-import { contentHeaders, etagHeaders, leaseResponseHeaders, SERVER_ENCRYPTED } from '../blob/response-headers.ts';
 import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
 import { metadataHeaders } from '../metadata.ts';
+import { contentHeaders, etagHeaders, leaseResponseHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
 import { fileCopyHeaders } from './copy-file-headers.ts';
 
 /** What creating, changing and reading all say of a file or directory. */

@@ -1,8 +1,8 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { restoreShare as restore } from '../../service/file/restore-share.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { type Operation, shareNameOf } from './operation.ts';
 
 const NAME = 'x-ms-deleted-share-name';

@@ -1,9 +1,10 @@
 /** Get and Set Share ACL. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { getShare, setShareAcl as setAcl } from '../../service/file/use-share.ts';
 import { POLICIES_BYTES_MAX, parsePolicies, renderPolicies } from '../access-policies.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
 import { readWhole } from '../body.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
 import { parseBaseShareRequest } from './share-headers.ts';
 

@@ -1,10 +1,11 @@
 /** Request headers of operations on shares, parsed once: typed and complete, or refused. */
+
 import { QUOTA_GIB_MAX } from '../../service/file/create-share.ts';
 import type { BaseShareRequest, ShareRequest } from '../../service/file/use-share.ts';
 import type { ShareTier } from '../../service/records/share-record.ts';
 import { invalidHeader, StorageError } from '../../service/storage-error.ts';
-import { parseLeaseIdHeader } from '../blob/request-headers.ts';
 import type { Exchange } from '../exchange.ts';
+import { parseLeaseIdHeader } from '../header-values.ts';
 import { type FileResource, shareNameOf, snapshotOf } from './operation.ts';
 
 export const parseBaseShareRequest = (exchange: Exchange, resource: FileResource): BaseShareRequest => ({

@@ -1,7 +1,8 @@
 /** Lease Share: of the share or of a snapshot. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { leaseShare as leaseOnShare } from '../../service/file/lease-share.ts';
-import { parseLeaseAction, renderLease } from '../blob/lease.ts';
+import { parseLeaseAction, renderLease } from '../lease-action.ts';
 import { type Operation, shareNameOf, snapshotOf } from './operation.ts';
 
 export const leaseShare: Operation = {

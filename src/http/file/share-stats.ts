@@ -1,7 +1,8 @@
 /** Get Share Stats: how much is in a share. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { getShareStats as getStats } from '../../service/file/get-share-stats.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
 import { parseBaseShareRequest } from './share-headers.ts';

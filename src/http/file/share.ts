@@ -1,4 +1,5 @@
 /** Create and Delete Share, Get and Set Share Properties, Get and Set Share Metadata. */
+
 import { fileNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
 import type { DeleteSnapshots } from '../../rules/share-precedence.ts';
@@ -10,9 +11,9 @@ import {
   setShareProperties as setProperties,
 } from '../../service/file/use-share.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
-import { etagHeaders, leaseResponseHeaders } from '../blob/response-headers.ts';
 import type { Exchange } from '../exchange.ts';
 import { metadataHeaders, parseMetadata } from '../metadata.ts';
+import { etagHeaders, leaseResponseHeaders } from '../reply-headers.ts';
 import { type Operation, shareNameOf } from './operation.ts';
 import {
   parseBaseShareRequest,

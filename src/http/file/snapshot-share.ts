@@ -1,7 +1,7 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { snapshotShare as snapshotOfShare } from '../../service/file/snapshot-share.ts';
-import { etagHeaders } from '../blob/response-headers.ts';
 import { parseMetadata } from '../metadata.ts';
+import { etagHeaders } from '../reply-headers.ts';
 import { type Operation, shareNameOf } from './operation.ts';
 
 export const snapshotShare: Operation = {

@@ -3,6 +3,7 @@ import type { Transaction } from '../../engine/transact.ts';
 import { refuseAppend } from '../../rules/append.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { StagedExtent } from '../extents/extents.ts';
+import { type Body, takeBody } from '../extents/take-body.ts';
 import type { AppendedBlock, AppendedContent, BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { appendedBlockKey } from '../records/keys.ts';
@@ -11,7 +12,6 @@ import type { Storage } from '../storage.ts';
 import { invalidHeader, StorageError } from '../storage-error.ts';
 import { changeBlob } from './change-blob.ts';
 import { type BlobRequest, loadCommittedBlob, refuse, situation } from './load.ts';
-import { type Body, takeBody } from './take-body.ts';
 
 export interface AppendBlockRequest extends BlobRequest {
   readonly body: Body;

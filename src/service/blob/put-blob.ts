@@ -2,6 +2,7 @@
 import { transact } from '../../engine/transact.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import { contentOf } from '../extents/extents.ts';
+import { type Body, takeBody } from '../extents/take-body.ts';
 import { createPages } from '../pages/page-map.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { snapshotReader } from '../records/record-reader.ts';
@@ -18,7 +19,6 @@ import {
 } from './new-version.ts';
 import { endStaging } from './staging.ts';
 import { replaceBlob, replacing } from './store-blob.ts';
-import { type Body, takeBody } from './take-body.ts';
 
 export interface PutBlobRequest extends BlobRequest, NewBlob {
   readonly body: Body;

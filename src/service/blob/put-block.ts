@@ -7,6 +7,7 @@ import { NO_CONDITIONS } from '../../rules/conditions.ts';
 import { type BlobEncryption, refuseKey } from '../../rules/encryption.ts';
 import { AVAILABLE } from '../../rules/lease.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
+import { type Body, takeBody } from '../extents/take-body.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { stagedBlockKey, stagedBlockRange } from '../records/keys.ts';
@@ -17,7 +18,6 @@ import { StorageError } from '../storage-error.ts';
 import { type BlobRequest, type LoadedBlob, loadBlob, loadBlobToWrite, refuse, situation } from './load.ts';
 import { encryptionOf, keptLease } from './new-version.ts';
 import { beginStaging, keepAlive } from './staging.ts';
-import { type Body, takeBody } from './take-body.ts';
 
 export const STAGED_BLOCK_COUNT_MAX = 100_000;
 

@@ -3,6 +3,7 @@ import { refusePageRange } from '../../rules/page-range.ts';
 import { refuseBlobWriteOperation } from '../../rules/precedence.ts';
 import type { Slice } from '../../rules/range-header.ts';
 import { refuseSequence, type SequenceNumber } from '../../rules/sequence-number.ts';
+import { type Body, type TakenBody, takeBody } from '../extents/take-body.ts';
 import { writePages } from '../pages/write-pages.ts';
 import type { BlobRecord, PagesContent } from '../records/blob-record.ts';
 import { snapshotReader } from '../records/record-reader.ts';
@@ -10,7 +11,6 @@ import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { changeBlob } from './change-blob.ts';
 import { type BlobRequest, loadCommittedBlob, refuse, situation } from './load.ts';
-import { type Body, type TakenBody, takeBody } from './take-body.ts';
 
 export interface SequenceConditions {
   readonly le: SequenceNumber | null;

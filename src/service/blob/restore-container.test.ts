@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
 import { checkStore } from '../check.ts';
+import { doWhatIsDue } from '../do-what-is-due.ts';
 import { DEFAULT_SETTINGS } from '../storage.ts';
-import { doWhatIsDue } from './do-what-is-due.ts';
 import { type ContainerPage, listContainers } from './list-containers.ts';
 import { restoreContainer } from './restore-container.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { blobRequest, blockIdOf, TestStore } from '../../../test/harness/store.ts';
 import { checkStore } from '../check.ts';
-import { doWhatIsDue } from './do-what-is-due.ts';
+import { doWhatIsDue } from '../do-what-is-due.ts';
 import { getBlockList } from './get-block-list.ts';
 import { STAGING_LIFE_MS } from './staging.ts';
 

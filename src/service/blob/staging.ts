@@ -5,13 +5,13 @@
  */
 import type { Id } from '../../base/ids.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
+import type { DueRecord } from '../due.ts';
 import type { Extents } from '../extents/extents.ts';
 import type { StagedBlock, StagingRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import { expiryKey, stagedBlockRange } from '../records/keys.ts';
 import { type RangeReader, scanSteps } from '../records/scan.ts';
 import type { Storage } from '../storage.ts';
-import type { DueRecord } from './due.ts';
 
 export const STAGING_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
 

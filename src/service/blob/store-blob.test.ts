@@ -10,6 +10,7 @@ import { ACCOUNT, blobRequest, blockIdOf, bodyOf, gather, NEW_BLOB, TestStore } 
 import type { BlockListEntry } from '../../rules/block-list.ts';
 import type { Tags } from '../../rules/tags.ts';
 import { checkStore } from '../check.ts';
+import { doWhatIsDue } from '../do-what-is-due.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson } from '../records/codec.ts';
 import { parseBlobKey } from '../records/keys.ts';
@@ -18,7 +19,6 @@ import { DEFAULT_SETTINGS } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { appendBlock } from './append-block.ts';
 import { deleteBlob } from './delete-blob.ts';
-import { doWhatIsDue } from './do-what-is-due.ts';
 import { getBlob } from './get-blob.ts';
 import type { BlobAt } from './load.ts';
 import { putBlob, putEmptyBlob } from './put-blob.ts';

@@ -9,11 +9,11 @@ import { AVAILABLE } from '../../rules/lease.ts';
 import { formatMoment, type Moment, nextMoment, parseMoment } from '../../rules/moment.ts';
 import type { Effect } from '../../rules/precedence.ts';
 import { type Deleted, retentionUntil } from '../../rules/retention.ts';
+import { noteDue } from '../due.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { encodeJson } from '../records/codec.ts';
 import { type PastKind, parseBlobKey, pastKey, pastRange } from '../records/keys.ts';
 import type { Storage } from '../storage.ts';
-import { noteDue } from './due.ts';
 import type { LoadedBlob, LoadedToWrite } from './load.ts';
 import { indexTags } from './tag-index.ts';
 

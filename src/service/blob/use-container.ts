@@ -7,6 +7,7 @@ import { AVAILABLE, type LeaseId } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import { refuseContainerDeleteOperation, refuseContainerUseOperation } from '../../rules/precedence.ts';
 import { type Deleted, retentionUntil } from '../../rules/retention.ts';
+import { noteDue } from '../due.ts';
 import type { BlobRecord } from '../records/blob-record.ts';
 import { decodeJson, encodeJson } from '../records/codec.ts';
 import type { ContainerRecord } from '../records/container-record.ts';
@@ -15,7 +16,6 @@ import { snapshotReader } from '../records/record-reader.ts';
 import { scanSteps } from '../records/scan.ts';
 import { changedAt, type Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { noteDue } from './due.ts';
 import { type ContainerName, findContainer, refuse } from './load.ts';
 
 const STEP_RECORDS = 500;

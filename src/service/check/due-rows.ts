@@ -1,7 +1,7 @@
-/** The rows that tell when something is due (blob/due.ts): whatever ends by itself has one, or nobody would clear it away. */
+/** The rows that tell when something is due (due.ts): whatever ends by itself has one, or nobody would clear it away. */
 import type { Id } from '../../base/ids.ts';
 import type { Entry, Key } from '../../engine/engine.ts';
-import type { DueRecord } from '../blob/due.ts';
+import type { DueRecord } from '../due.ts';
 import { decodeJson } from '../records/codec.ts';
 import { dueMsOf } from '../records/keys.ts';
 

@@ -1,7 +1,7 @@
 /** Copy Blob From URL: a block blob copied before the answer is given, shared if it is here and fetched if it is not. */
 import { randomUUID } from 'node:crypto';
-import { takeBody } from '../blob/take-body.ts';
 import { contentOf } from '../extents/extents.ts';
+import { takeBody } from '../extents/take-body.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type BlobCopied, copiedAs, doneCopy } from './copy-blob.ts';

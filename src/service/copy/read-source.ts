@@ -4,7 +4,7 @@ import type { BlobType } from '../../rules/precedence.ts';
 import type { Tags } from '../../rules/tags.ts';
 import type { ApiVersion } from '../../rules/versions.ts';
 import { getBlob } from '../blob/get-blob.ts';
-import type { Body } from '../blob/take-body.ts';
+import type { Body } from '../extents/take-body.ts';
 import type { BlobHeaders } from '../records/blob-record.ts';
 import type { Storage } from '../storage.ts';
 import type { CopySource, FileSource, InsideSource, OutsideSource, SourceDemands } from './copy-source.ts';

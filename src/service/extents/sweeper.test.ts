@@ -11,9 +11,9 @@ import { openMemoryContent } from '../../content/memory/memory-content.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
-import { doWhatIsDue } from '../blob/do-what-is-due.ts';
 import { STAGING_LIFE_MS } from '../blob/staging.ts';
 import { checkStore } from '../check.ts';
+import { doWhatIsDue } from '../do-what-is-due.ts';
 
 const KIB = 1024;
 const large = (fill: string): Buffer => Buffer.alloc(20 * KIB, fill);

@@ -3,7 +3,7 @@ import { isPending } from '../../rules/copy.ts';
 import { isReadOnly } from '../../rules/file-attributes.ts';
 import { AVAILABLE, afterWrite, leaseAt, refuseFileWrite } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
-import type { Body } from '../blob/take-body.ts';
+import type { Body } from '../extents/take-body.ts';
 import type { BlobHeaders } from '../records/blob-record.ts';
 import type { FileRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';

@@ -5,7 +5,7 @@ import { ACCOUNT } from '../../../test/harness/store.ts';
 import { transact } from '../../engine/transact.ts';
 import { INFINITE_SECONDS, type LeaseAction } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
-import { doWhatIsDue } from '../blob/do-what-is-due.ts';
+import { doWhatIsDue } from '../do-what-is-due.ts';
 import { shareUsesRange, useKey } from '../records/file-keys.ts';
 import { ROOT_ID } from '../records/node-record.ts';
 import type { ShareRecord } from '../records/share-record.ts';

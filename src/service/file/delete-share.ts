@@ -7,7 +7,7 @@ import { AVAILABLE } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
 import { retentionUntil } from '../../rules/retention.ts';
 import { type DeleteSnapshots, refuseShareDelete } from '../../rules/share-precedence.ts';
-import { noteDue } from '../blob/due.ts';
+import { noteDue } from '../due.ts';
 import { encodeJson } from '../records/codec.ts';
 import { deletedShareKey, shareKey, shareUsesRange, snapshotKey } from '../records/file-keys.ts';
 import { servicePropertiesKey } from '../records/keys.ts';

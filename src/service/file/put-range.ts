@@ -2,7 +2,7 @@
 
 import { endOf } from '../../rules/page-ranges.ts';
 import type { Slice } from '../../rules/range-header.ts';
-import type { Body } from '../blob/take-body.ts';
+import type { Body } from '../extents/take-body.ts';
 import type { FileRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';

@@ -5,8 +5,8 @@ import { refusal } from '../../../test/harness/file-store.ts';
 import { Random } from '../../../test/harness/random.ts';
 import { gather, TestStore } from '../../../test/harness/store.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
-import type { Body } from '../blob/take-body.ts';
 import { INLINE_BYTES_MAX, type StagedExtent } from '../extents/extents.ts';
+import type { Body } from '../extents/take-body.ts';
 import { splitPages } from './file-bytes.ts';
 import { takeRange } from './take-range.ts';
 

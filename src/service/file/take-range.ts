@@ -2,7 +2,7 @@
 import { hash as hashOnce } from 'node:crypto';
 import { BodyHash } from '../../base/body-hash.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
-import { type Body, refuseHashMismatch } from '../blob/take-body.ts';
+import { type Body, refuseHashMismatch } from '../extents/take-body.ts';
 import type { Storage } from '../storage.ts';
 import { splitPages, type TakenBytes } from './file-bytes.ts';
 

@@ -56,7 +56,7 @@ export async function findById(
   return { share, tree, snapshot: null, parent, place, name: node.name, node, above: [parent.id] };
 }
 
-async function findPlaced(
+export async function findPlaced(
   reader: RecordReader,
   tree: TreeAddress,
   id: NodeId,

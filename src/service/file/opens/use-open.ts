@@ -16,7 +16,7 @@ import { follow, putAsks } from './follow.ts';
 import { MustWait } from './must-wait.ts';
 import { loadUses, type NodeUses } from './node-uses.ts';
 import { putOpen, type UsedPlace } from './open-node.ts';
-import { findById, isDeletable } from './remove-marked.ts';
+import { findById, findPlaced, isDeletable } from './remove-marked.ts';
 import type { ClientInfo, LockRecord, OpenRecord } from './use-record.ts';
 
 /** The open is closed: by its client, by force, or with the memory of an engine that gave this node up. */
@@ -46,7 +46,9 @@ export async function lockRanges(
 ): Promise<boolean> {
   const { storage, owner, openId, place } = using;
   if (!locks.every(isLockable)) throw new StorageError('InvalidRange');
-  const { uses } = await loadOwn(tx, using);
+  // A write that has not seen the lock must not follow it: an engine may let two commits pass of which only one has read
+  // what the other writes, and show the one without the other for a moment.
+  const [{ uses }] = await Promise.all([loadOwn(tx, using), findPlaced(tx, place, place.nodeId)]);
   const open = uses.inUse.opens.find(({ id }) => id === openId);
   const verdict = judgeLock(uses.inUse, open as NonNullable<typeof open>, locks);
   if (mayWait && verdict.verdict === 'refused') {

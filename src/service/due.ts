@@ -3,10 +3,10 @@
  * any more, blobs that have expired, containers and shares deleted for long. That the time has come is derived whenever a record is read; these rows, in the order
  * of their times, only tell where to look for what nobody reads. So a row may be out of date: the record decides.
  */
-import type { IdSource } from '../../base/ids.ts';
-import type { Transaction } from '../../engine/transact.ts';
-import { encodeJson } from '../records/codec.ts';
-import { expiryKey } from '../records/keys.ts';
+import type { IdSource } from '../base/ids.ts';
+import type { Transaction } from '../engine/transact.ts';
+import { encodeJson } from './records/codec.ts';
+import { expiryKey } from './records/keys.ts';
 
 export type DueRecord =
   /** Names the staging head to look at, and the staging it held. */

@@ -3,10 +3,10 @@ import { hash as hashOnce } from 'node:crypto';
 import { BodyHash } from '../../base/body-hash.ts';
 import { crc64Of } from '../../base/crc64.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
-import type { CustomerKey } from '../extents/customer-key.ts';
-import type { StagedExtent } from '../extents/extents.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import type { CustomerKey } from './customer-key.ts';
+import type { StagedExtent } from './extents.ts';
 
 export interface Body {
   /** The body, one way or the other: in pieces as they come, or gathered. */

@@ -1,18 +1,18 @@
 /** Clears away what has ended by itself and was not met by any request since: see due.ts. */
-import { EngineUnavailable, type Entry } from '../../engine/engine.ts';
-import { transact } from '../../engine/transact.ts';
-import { isGone } from '../../rules/retention.ts';
-import type { BlobRecord } from '../records/blob-record.ts';
-import { decodeJson } from '../records/codec.ts';
-import type { ContainerRecord } from '../records/container-record.ts';
-import { accountOf, blobKeys, expiryRange, parseBlobKey, servicePropertiesKey } from '../records/keys.ts';
-import { freshSnapshots, scanSteps } from '../records/scan.ts';
-import type { ShareRecord } from '../records/share-record.ts';
-import type { Storage } from '../storage.ts';
+import { EngineUnavailable, type Entry } from '../engine/engine.ts';
+import { transact } from '../engine/transact.ts';
+import { isGone } from '../rules/retention.ts';
+import { endExpired } from './blob/end-expired.ts';
+import { retentionDaysOf } from './blob/load.ts';
+import { expireStaging } from './blob/staging.ts';
 import type { DueRecord } from './due.ts';
-import { endExpired } from './end-expired.ts';
-import { retentionDaysOf } from './load.ts';
-import { expireStaging } from './staging.ts';
+import type { BlobRecord } from './records/blob-record.ts';
+import { decodeJson } from './records/codec.ts';
+import type { ContainerRecord } from './records/container-record.ts';
+import { accountOf, blobKeys, expiryRange, parseBlobKey, servicePropertiesKey } from './records/keys.ts';
+import { freshSnapshots, scanSteps } from './records/scan.ts';
+import type { ShareRecord } from './records/share-record.ts';
+import type { Storage } from './storage.ts';
 
 const STEP_RECORDS = 1_000;
 
