@@ -47,7 +47,7 @@ export type Order =
   | { readonly do: 'visit'; readonly file: string; readonly manner: Manner; readonly times: number };
 
 /** What keeps writers from a file while it is visited; a visitor that caches leaves when it is asked to. */
-export type Manner = 'shares nothing' | 'locks' | 'caches';
+export type Manner = 'shares nothing' | 'locks a range' | 'marks it for deletion' | 'caches writes';
 
 export interface OpenedThere {
   readonly openId: OpenId;
@@ -135,11 +135,13 @@ const etagOf = (file: string): Promise<string> =>
 
 async function visitOnce(file: string, manner: Manner): Promise<Visit> {
   const share = manner === 'shares nothing' ? NO_ACCESS : ALL_ACCESS;
-  const { openId } = await open({ do: 'open', file, share, ...(manner === 'caches' ? { caching: 'RWH' } : {}) });
-  if (manner === 'locks') await opens.lock(openId, [lockOf([0, 1])], { waitMs: 0 });
+  const { openId } = await open({ do: 'open', file, share, ...(manner === 'caches writes' ? { caching: 'RWH' } : {}) });
+  if (manner === 'locks a range') await opens.lock(openId, [lockOf([0, 1])], { waitMs: 0 });
+  if (manner === 'marks it for deletion') await opens.markForDeletion(openId, true);
   const etags = [await etagOf(file)];
   while (etags.length < LOOKS_PER_VISIT && !unwelcome.has(openId)) etags.push(await etagOf(file));
   etags.push(await etagOf(file));
+  if (manner === 'marks it for deletion') await opens.markForDeletion(openId, false);
   await opens.close(openId);
   unwelcome.delete(openId);
   return etags;

@@ -26,6 +26,7 @@ import type { Manner, OpenedThere, Order, Said, Visit } from './opener.ts';
 
 const PROGRAM = fileURLToPath(new URL('opener.js', import.meta.url));
 const LIMIT_SECONDS = 60;
+const VISITS = 60;
 
 const VIOLATION = '409 SharingViolation';
 const PENDING = '409 SMBDeletePending';
@@ -169,7 +170,7 @@ async function writeBeside(
   await Promise.all(
     [...shares, ...shares].map((share, index) =>
       meanwhile(visiting, async () => {
-        const act = index < shares.length || manner === 'locks' ? write : describeIt;
+        const act = index < shares.length || manner === 'locks a range' ? write : describeIt;
         answers.push(await outcome(act(share)));
       }),
     ),
@@ -327,12 +328,13 @@ describe('SMB clients on other nodes', { skip: missingTool('postgres') }, () => 
 
   for (const [manner, refused] of [
     ['shares nothing', VIOLATION],
-    ['locks', LOCKED],
-    ['caches', null],
+    ['locks a range', LOCKED],
+    ['marks it for deletion', PENDING],
+    ['caches writes', null],
   ] as const) {
-    test(`no write is acknowledged while somebody elsewhere has the file open and ${manner}`, async (t) => {
+    test(`no write is acknowledged while a client elsewhere has the file open and ${manner}`, async (t) => {
       const { shares, file } = await spreadShare();
-      const visiting = opener.visit(file, manner, 30);
+      const visiting = opener.visit(file, manner, VISITS);
       const answers = tally(await writeBeside(visiting, shares, manner));
       const visits = await visiting;
       for (const etags of visits) assert.equal(new Set(etags).size, 1, 'the file was changed while it was visited');
@@ -340,7 +342,7 @@ describe('SMB clients on other nodes', { skip: missingTool('postgres') }, () => 
       const { ok = 0, ...others } = answers;
       assert.ok(new Set(visits.map(([etag]) => etag)).size > 1 && ok > 0, 'the file was changed between visits');
       assert.deepEqual(Object.keys(others), refused === null ? [] : [refused]);
-      if (manner !== 'caches') assert.deepEqual(opener.untold, []);
+      if (manner !== 'caches writes') assert.deepEqual(opener.untold, []);
       else while (opener.untold.length > 0) assert.equal(await opener.told(), 'RWH to none');
       assert.deepEqual(await handlesOf(shares[0] as ShareClient), []);
     });
@@ -389,7 +391,7 @@ describe('SMB clients on other nodes', { skip: missingTool('postgres') }, () => 
       const waiting = { what: 'a node that was killed is given up', limitSeconds: LIMIT_SECONDS };
       const givenUp = until(waiting, async () => (await handlesOf(first)).every(({ path }) => path === 'file'));
       await meanwhile(givenUp, async () => {
-        await opener.visit(`${first.name}/visited`, 'locks', 10);
+        await opener.visit(`${first.name}/visited`, 'locks a range', 10);
       });
       await givenUp;
       assert.equal(await everywhere(shares, write), VIOLATION);
