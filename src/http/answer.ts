@@ -110,12 +110,20 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
+/** Of which not even the sender's own value is echoed. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'x-ms-copy-source',
+  'x-ms-copy-source-authorization',
+  'x-ms-encryption-key',
+  'x-ms-file-rename-source',
+]);
+
 export function refuseRepeatedHeaders(exchange: Exchange): void {
   const seen = new Set<string>();
   for (const [name, value] of exchange.rawHeaders) {
     const isSingle = SINGLE_HEADERS.has(name) || (name.startsWith('x-ms-') && !name.startsWith('x-ms-meta-'));
-    // Two values that authorize are not echoed.
-    if (isSingle && seen.has(name)) throw invalidHeader(name, name === 'authorization' ? '' : value);
+    if (isSingle && seen.has(name)) throw invalidHeader(name, SECRET_HEADERS.has(name) ? '' : value);
     seen.add(name);
   }
 }

@@ -3,6 +3,7 @@
  * A source here is never asked for over HTTP; it is judged as a read of that URL by the same caller would be.
  * https://learn.microsoft.com/rest/api/storageservices/copy-blob#authorization
  */
+
 import { type AuthenticationContext, authenticate } from '../auth/authenticate.ts';
 import { hasPermission, refuseNeed } from '../auth/authorize.ts';
 import { isLoopback } from '../auth/client-address.ts';
@@ -23,6 +24,7 @@ import type { AuthorizedExchange, RequestTarget } from './exchange.ts';
 import { FAULTS } from './faults.ts';
 import { keepsTrailingDots, parsePath, parseWrittenPath } from './file/path.ts';
 import { type AccountNames, asUtf8, decodePercent, parseRequestTarget } from './request-target.ts';
+import { withoutSecrets } from './source-url.ts';
 
 /** The services that have something to copy from. */
 export type SourceService = 'b' | 'f';
@@ -96,9 +98,8 @@ function unlessUnreadable<T>(read: () => T): T | null {
   }
 }
 
-/** A password, and what follows the path, which may be a signature, are not echoed. */
 const invalidSource = (exchange: AuthorizedExchange): StorageError =>
-  invalidHeader(HEADER, (exchange.header(HEADER) ?? '').replace(/\?.*$/s, '').replace(/\/\/.*@/s, '//'));
+  invalidHeader(HEADER, withoutSecrets(exchange.header(HEADER) ?? ''));
 
 const SOURCE_AUTHORIZATION = 'x-ms-copy-source-authorization';
 

@@ -12,6 +12,7 @@ import type { Path } from '../../service/file/load.ts';
 import { invalidHeader, missingHeader, StorageError } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, RequestTarget } from '../exchange.ts';
 import { type AccountNames, parseRequestTarget } from '../request-target.ts';
+import { withoutSecrets } from '../source-url.ts';
 import { type FileResource, shareNameOf } from './operation.ts';
 import { keepsTrailingDots, parsePath, parseWrittenPath, type WrittenPath } from './path.ts';
 
@@ -77,14 +78,7 @@ function orInvalid<T>(exchange: AuthorizedExchange, read: () => T): T {
 
 /** A password, and what follows the path, which may be a signature, are not echoed. */
 const invalidSource = (exchange: AuthorizedExchange): StorageError =>
-  invalidHeader(HEADER, withoutPassword((exchange.header(HEADER) ?? '').replace(/\?.*$/s, '')));
-
-/** Found from both ends: a pattern would begin anew at each of a thousand slashes. */
-function withoutPassword(url: string): string {
-  const slashes = url.indexOf('//');
-  const at = url.lastIndexOf('@');
-  return slashes < 0 || at < slashes ? url : `${url.slice(0, slashes)}//${url.slice(at + 1)}`;
-}
+  invalidHeader(HEADER, withoutSecrets(exchange.header(HEADER) ?? ''));
 
 // ---- may the caller take it away?
 
