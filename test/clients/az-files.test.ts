@@ -100,9 +100,8 @@ describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
   });
 
   test('a signature for a file reads it and no more', async () => {
-    const sas = await storage<string>(
-      ...['file', 'generate-sas', '-s', SHARE, '-p', 'note.txt', '--permissions', 'r', '--expiry', '2099-01-01T00:00Z'],
-    );
+    const token = ['-p', 'note.txt', '--permissions', 'r', '--expiry', '2099-01-01T00:00Z'];
+    const sas = await storage<string>('file', 'generate-sas', '-s', SHARE, ...token);
     const url = `${server.fileEndpoint()}/${SHARE}/note.txt?${sas}`;
     assert.equal(await (await fetch(url)).text(), 'as it is');
     assert.equal((await fetch(url, { method: 'DELETE' })).status, 403);

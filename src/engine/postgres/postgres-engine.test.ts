@@ -293,7 +293,7 @@ describe('several nodes on one database', { skip }, () => {
       const database = new Database({ url });
       const [row] = await database.query({ text: `SELECT id FROM larimar_sessions WHERE slot = ${node.slot()}` });
       // A session that lapsed is not renewed but replaced.
-      const own = `id = ${row?.[0]}`;
+      const own = `id = ${String(row?.[0])}`;
       const isRenewed = async (): Promise<boolean> => {
         const rows = await database.query({
           text: `SELECT count(*) FROM larimar_sessions WHERE ${own} AND renewed_at > now() - interval '8 seconds'`,
