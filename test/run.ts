@@ -62,8 +62,8 @@ async function runAndReport(planned: PlannedRun, services: Services): Promise<Na
 
 async function runAll({ units, acceptance }: Plan, services: Services): Promise<NamedRun[]> {
   const runs: NamedRun[] = [];
-  if (units !== null) runs.push(await runAndReport(units, services));
-  const waiting = [...acceptance];
+  // Unit tests are one process, which leaves a core to others.
+  const waiting = units === null ? [...acceptance] : [units, ...acceptance];
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       runs.push(await runAndReport(next, services));
