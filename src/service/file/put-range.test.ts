@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CountedEngine } from '../../../test/harness/counted-engine.ts';
 import { refusal, TestShare } from '../../../test/harness/file-store.ts';
 import { bodyOf } from '../../../test/harness/store.ts';
 import { ManualClock } from '../../base/clock.ts';
+import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import { ARCHIVE, READ_ONLY } from '../../rules/file-attributes.ts';
 import { fileTimeAt } from '../../rules/file-time.ts';
 import { StorageError } from '../storage-error.ts';
@@ -97,4 +99,25 @@ test('a write keeps what does not concern it, and says since when the content is
   assert.deepEqual([after.id, after.metadata, after.lengthBytes], [before.id, before.metadata, before.lengthBytes]);
   assert.equal(after.contentSince, before.contentSince);
   assert.ok(after.etag > before.etag);
+});
+
+test('a write costs the same in a file of one page and in the midst of one of terabytes, whatever else is in it', async () => {
+  const engine = new CountedEngine(openMemoryEngine());
+  const share = await TestShare.create({ engine });
+  const CHUNK_BYTES = 256 * 1024;
+  const bytes = Buffer.alloc(4096, 'x');
+  await share.createFile('small', 4096);
+  await share.createFile('large', 3 * 1024 ** 4);
+  for (let chunk = 0; chunk < 300; chunk++) await share.write('large', chunk * 7 * CHUNK_BYTES, bytes);
+  const costs = [];
+  for (const [path, offsetBytes] of [
+    ['small', 0],
+    ['large', 150 * 7 * CHUNK_BYTES],
+  ] as const) {
+    await share.write(path, offsetBytes, bytes);
+    costs.push(await engine.costOf(() => share.write(path, offsetBytes, bytes)));
+  }
+  const [small, large] = costs.map((cost) => ({ ...cost, bytesRead: 0, bytesWritten: 0 }));
+  assert.deepEqual(large, small);
+  assert.ok(Math.abs((costs[1]?.bytesWritten as number) - (costs[0]?.bytesWritten as number)) < 100);
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { CountedEngine } from '../../../test/harness/counted-engine.ts';
 import { refusal, TestShare } from '../../../test/harness/file-store.ts';
 import { formatIso7 } from '../../base/http-date.ts';
+import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
 import type { Moment } from '../../rules/moment.ts';
 import { snapshotReader } from '../records/record-reader.ts';
@@ -168,4 +170,15 @@ test('a snapshot sees the tree as it was: what is added, changed, moved and remo
   assert.equal((await share.read('d/e/f', second)).toString(), 'NEW');
   assert.equal((await share.read('moved/f')).toString(), 'NEW');
   assert.equal(await refusal(share.read('moved/f', second)), 'ParentNotFound');
+});
+
+test('a snapshot costs the same whatever is in the share', async () => {
+  const engine = new CountedEngine(openMemoryEngine());
+  const share = await TestShare.create({ engine });
+  const empty = await engine.costOf(() => share.snapshot());
+  await share.createDirectory('d');
+  for (let index = 0; index < 200; index++) await share.createFile(`d/${index}`, Buffer.from('x'));
+  const full = await engine.costOf(() => share.snapshot());
+  assert.deepEqual([full.puts, full.deletes, full.commits], [empty.puts, empty.deletes, empty.commits]);
+  assert.ok(full.entriesRead - empty.entriesRead <= 1, 'the snapshot before');
 });
