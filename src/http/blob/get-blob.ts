@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { blobNeeds } from '../../auth/needs.ts';
 import { crc64Of } from '../../base/crc64.ts';
+import { gather } from '../../base/gather.ts';
 import { parseRange } from '../../rules/range-header.ts';
 import { type BlobReadWithBytes, getBlob as get } from '../../service/blob/get-blob.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
@@ -65,10 +66,3 @@ async function renderHashed(exchange: AuthorizedExchange, read: BlobReadWithByte
 const md5Header = (bytes: Uint8Array): string[] => ['Content-MD5', hash('md5', bytes, 'base64')];
 
 const crc64Header = (bytes: Uint8Array): string[] => ['x-ms-content-crc64', crc64Of(bytes).toString('base64')];
-
-async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  if (bytes instanceof Uint8Array) return bytes;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces);
-}

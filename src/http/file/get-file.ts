@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { fileNeeds } from '../../auth/needs.ts';
+import { gather } from '../../base/gather.ts';
 import { parseRange } from '../../rules/range-header.ts';
 import { type FileReadWithBytes, getFile as get } from '../../service/file/get-file.ts';
 import { invalidHeader, notYet } from '../../service/storage-error.ts';
@@ -52,11 +53,4 @@ async function renderHashed(exchange: AuthorizedExchange, read: FileReadWithByte
   }
   const bytes = await gather(read.bytes);
   return render(exchange, { ...read, bytes }, hash('md5', bytes, 'base64'));
-}
-
-async function gather(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  if (bytes instanceof Uint8Array) return bytes;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of bytes) pieces.push(piece);
-  return Buffer.concat(pieces);
 }

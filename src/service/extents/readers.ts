@@ -3,6 +3,7 @@
  * name, lets the snapshot go, and streams for as long as it likes: the sweeper leaves pinned content alone, also what is
  * pinned on other nodes (nodes/census.ts).
  */
+import { gather } from '../../base/gather.ts';
 import type { Id } from '../../base/ids.ts';
 import { type ByteRange, type ContentStore, ExtentMissing } from '../../content/content.ts';
 import type { Engine, Snapshot } from '../../engine/engine.ts';
@@ -106,10 +107,7 @@ export class Readers {
       if (piece.extent.inline) return openInline(piece, entry.value, null);
       return new PinnedBytes([this.#pin(piece.extent.id)], this.#readPiece(piece, entry.value, null));
     });
-    if (bytes === null || bytes instanceof Uint8Array) return bytes;
-    const pieces: Uint8Array[] = [];
-    for await (const some of bytes) pieces.push(some);
-    return Buffer.concat(pieces);
+    return bytes === null ? null : gather(bytes);
   }
 
   isPinned(id: Id): boolean {
