@@ -112,15 +112,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const outside = openHttpOutside({ allow, isOwnPort: (port) => ownPorts.has(port) });
     const services = await openStorage({ ...parts, onError, settings: ofAccount, outside });
     endings.keep(services);
+    // The one that opens first may be asked to copy from the other.
+    const open: { b?: HttpServer; f?: HttpServer } = {};
     const sources: SourceOptions = {
       accounts,
       bearer,
-      isOurs: (url, service) => onLoopback((port) => port === (service === 'f' ? file : blob).port)(url),
-      origin: (service) => (service === 'f' ? file : blob).origin,
+      isOurs: (url, service) => onLoopback((port) => port === open[service]?.port)(url),
+      origin: (service) => open[service]?.origin ?? '',
     };
     const door = blobDoor(services.storage, sources);
     const common = { ...at, accounts, bearer, clock, log };
-    const blob: HttpServer = await openHttpServer({ ...common, door, port: options.blobPort ?? 0 });
+    const blob = await openHttpServer({ ...common, door, port: options.blobPort ?? 0 });
+    open.b = blob;
     ownPorts.add(endings.keep(blob).port);
     const { storage } = services;
     const queue = await openHttpServer({ ...common, door: queueDoor(storage), port: options.queuePort ?? 0 });
@@ -128,7 +131,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const table = await openHttpServer({ ...common, door: tableDoor(storage), port: options.tablePort ?? 0 });
     ownPorts.add(endings.keep(table).port);
     const files = fileDoor(storage, sources);
-    const file: HttpServer = await openHttpServer({ ...common, door: files, port: options.filePort ?? 0 });
+    const file = await openHttpServer({ ...common, door: files, port: options.filePort ?? 0 });
+    open.f = file;
     ownPorts.add(endings.keep(file).port);
     const { webPort = null } = options;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });

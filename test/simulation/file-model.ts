@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { foldName } from '../../src/rules/file-names.ts';
-import type { Lease } from '../../src/rules/lease.ts';
+import { AVAILABLE, type Lease } from '../../src/rules/lease.ts';
 import type { Moment } from '../../src/rules/moment.ts';
 import type { Metadata } from '../../src/rules/names.ts';
 
@@ -105,6 +105,15 @@ export function* everything(directory: ModelDirectory, above: Path = []): Genera
 /** As a directory lists them. */
 export const inOrder = ({ entries }: ModelDirectory): ModelNode[] =>
   [...entries].sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, node]) => node);
+
+/** As a snapshot shows it: leases are the files' own. */
+export function withoutLeases(directory: ModelDirectory): ModelDirectory {
+  const entries = [...directory.entries].map(([key, node]): [string, ModelNode] => [
+    key,
+    node.kind === 'directory' ? withoutLeases(node) : { ...node, lease: AVAILABLE },
+  ]);
+  return { ...directory, entries: new Map(entries) };
+}
 
 /** A node with all that is in it, in words by which two of them are compared. */
 export function told(node: ModelNode): string {

@@ -6,7 +6,7 @@ import { snapshotShare } from '../../src/service/file/snapshot-share.ts';
 import { ROOT_ID } from '../../src/service/records/node-record.ts';
 import { NEW_SHARE } from '../harness/file-store.ts';
 import { type Action, action, shareNameOf } from './file-action.ts';
-import type { FileModel, ModelShare } from './file-model.ts';
+import { type FileModel, type ModelShare, withoutLeases } from './file-model.ts';
 
 export const createShareAction = (share: string): Action =>
   action({
@@ -48,7 +48,7 @@ export const snapshotAction = (share: string): Action =>
       const { root, snapshots } = model.find(share) as ModelShare;
       const newest = [...snapshots.keys()].at(-1) ?? '';
       if (moment <= newest) return `snapshot ${moment} after ${newest}`;
-      return model.with(share, { snapshots: new Map([...snapshots, [moment, root]]) });
+      return model.with(share, { snapshots: new Map([...snapshots, [moment, withoutLeases(root)]]) });
     },
   });
 

@@ -1,6 +1,7 @@
 /** Reading what operations on shares and their trees start from, in a transaction or in a snapshot of the engine. */
 
 import { foldName } from '../../rules/file-names.ts';
+import { AVAILABLE } from '../../rules/lease.ts';
 import type { Moment } from '../../rules/moment.ts';
 import { parseMoment } from '../../rules/moment.ts';
 import type { Known } from '../known.ts';
@@ -137,7 +138,9 @@ export async function findPast(
   ]);
   const value = past?.value ?? current;
   const node = value ? decodeJson<NodeRecord>(value) : null;
-  return node !== null && node.since <= epoch ? node : null;
+  if (node === null || node.since > epoch) return null;
+  // Leases are the file's own: a snapshot of it has none to speak of.
+  return node.kind === 'file' ? { ...node, lease: AVAILABLE } : node;
 }
 
 async function walk(
