@@ -205,3 +205,15 @@ test('a lease id on a file that is to be created is refused', async () => {
   const file = share.rootDirectoryClient.getFileClient('new');
   assert.equal(await refusal(file.create(1, { leaseAccessConditions: { leaseId: A } })), NOT_PRESENT);
 });
+
+test('a snapshot of the share shows the file without its lease', async () => {
+  const share = await freshShare(server);
+  const { fileClient: file } = await share.createFile('file', 10);
+  await file.getShareLeaseClient(A).acquireLease(-1);
+  const { snapshot } = await share.createSnapshot();
+  const then = share.withSnapshot(snapshot as string).rootDirectoryClient.getFileClient('file');
+  assert.equal((await then.getProperties()).leaseState, 'available');
+  assert.equal((await file.getProperties()).leaseState, 'leased');
+  await file.uploadRange('x', 0, 1, { leaseAccessConditions: { leaseId: A } });
+  assert.equal((await then.getProperties()).leaseState, 'available');
+});
