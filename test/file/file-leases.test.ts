@@ -212,8 +212,10 @@ test('a snapshot of the share shows the file without its lease', async () => {
   await file.getShareLeaseClient(A).acquireLease(-1);
   const { snapshot } = await share.createSnapshot();
   const then = share.withSnapshot(snapshot as string).rootDirectoryClient.getFileClient('file');
-  assert.equal((await then.getProperties()).leaseState, 'available');
+  assert.equal((await then.getProperties()).leaseState, undefined);
   assert.equal((await file.getProperties()).leaseState, 'leased');
-  await file.uploadRange('x', 0, 1, { leaseAccessConditions: { leaseId: A } });
-  assert.equal((await then.getProperties()).leaseState, 'available');
+  const withLease = { leaseAccessConditions: { leaseId: A } };
+  assert.equal(await refusal(then.getProperties(withLease)), '412 LeaseNotPresentWithFileOperation');
+  await file.uploadRange('x', 0, 1, withLease);
+  assert.equal((await then.getProperties()).leaseState, undefined);
 });
