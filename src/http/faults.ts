@@ -383,17 +383,10 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   ResourceAlreadyExists: { status: 409, message: 'The specified resource already exists.' },
   SMBDeletePending: { status: 409, message: 'The specified resource is marked for deletion by an SMB client.' },
   ShareAlreadyExists: { status: 409, message: 'The specified share already exists.' },
-  ShareBeingDeleted: { status: 409, message: 'The specified share is being deleted. Try operation later.' },
   ShareHasSnapshots: { status: 409, message: 'The specified share has snapshots: delete them first, or with it.' },
   ShareNotFound: { status: 404, message: 'The specified share does not exist.' },
   ShareSizeLimitReached: { status: 409, message: 'The share has reached its size limit.' },
   ShareSnapshotCountExceeded: { status: 409, message: 'The share has as many snapshots as it can have.' },
-  ShareSnapshotInProgress: {
-    status: 409,
-    message: 'A snapshot of the share was taken within the same second. Try operation later.',
-  },
-  ShareSnapshotNotFound: { status: 404, message: 'The specified share snapshot does not exist.' },
-  ShareSnapshotOperationNotSupported: { status: 400, message: 'The operation is not supported on a share snapshot.' },
   SharingViolation: { status: 409, message: 'The specified resource may be in use by an SMB client.' },
   ResourceNotFound: { status: 404, message: 'The specified resource does not exist.' },
   ResourceTypeMismatch: {

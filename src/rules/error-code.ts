@@ -91,7 +91,6 @@ export type ErrorCode =
   // requests of the File service that cannot be understood
   | 'FileInvalidPermission'
   | 'InvalidFileOrDirectoryPathName'
-  | 'ShareSnapshotOperationNotSupported'
   // the state of the resource
   | 'AppendPositionConditionNotMet'
   | 'BlobAlreadyExists'
@@ -170,13 +169,10 @@ export type ErrorCode =
   | 'SequenceNumberConditionNotMet'
   | 'SequenceNumberIncrementTooLarge'
   | 'ShareAlreadyExists'
-  | 'ShareBeingDeleted'
   | 'ShareHasSnapshots'
   | 'ShareNotFound'
   | 'ShareSizeLimitReached'
   | 'ShareSnapshotCountExceeded'
-  | 'ShareSnapshotInProgress'
-  | 'ShareSnapshotNotFound'
   | 'SharingViolation'
   | 'SnapshotCountExceeded'
   | 'SnapshotOperationRateExceeded'

@@ -5,13 +5,13 @@ import type { Engine } from '../engine/engine.ts';
 import { nextEtag } from '../rules/etag.ts';
 import type { CopyDesk } from './copy/copies.ts';
 import type { Outside } from './copy/outside.ts';
+import type { CountShards } from './count-shards.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
 import type { OpenTable } from './file/opens/open-table.ts';
 import type { Known } from './known.ts';
 import type { PageHolds } from './pages/page-holds.ts';
 import type { Dispenser } from './queue/get-messages.ts';
-import type { CountShards } from './queue/message-count.ts';
 
 export interface Storage {
   readonly engine: Engine;
@@ -22,7 +22,7 @@ export interface Storage {
   readonly copies: CopyDesk;
   /** Hands out messages. */
   readonly dispenser: Dispenser;
-  /** Of messages in queues. */
+  /** Of messages in queues, and of bytes in shares. */
   readonly counting: CountShards;
   /** What SMB clients have open. */
   readonly opens: OpenTable;

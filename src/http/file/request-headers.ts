@@ -4,6 +4,7 @@ import type { LeaseId } from '../../rules/lease.ts';
 import type { Slice } from '../../rules/range-header.ts';
 import { parseRange } from '../../rules/range-header.ts';
 import type { Body } from '../../service/extents/take-body.ts';
+import { FILE_BYTES_MAX } from '../../service/file/create-file.ts';
 import type { FileRequest } from '../../service/file/request.ts';
 import type { BlobHeaders } from '../../service/records/blob-record.ts';
 import { invalidHeader, missingHeader, notYet, StorageError } from '../../service/storage-error.ts';
@@ -13,7 +14,6 @@ import { parseHash, parseLeaseIdHeader } from '../header-values.ts';
 import { type FileResource, nodeRequestOf } from './operation.ts';
 
 export const RANGE_BYTES_MAX = 4 * 1024 ** 2;
-const FILE_BYTES_MAX = 4 * 1024 ** 4;
 
 export const parseFileRequest = (exchange: Exchange, resource: FileResource): FileRequest => ({
   ...nodeRequestOf(exchange, resource),

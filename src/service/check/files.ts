@@ -32,7 +32,7 @@ import {
   snapshotKey,
   snapshotMomentOf,
   type TreeAddress,
-  treeOf,
+  treeOfKey,
   usageKey,
 } from '../records/file-keys.ts';
 import { accountOf, ownNameOf } from '../records/keys.ts';
@@ -128,7 +128,7 @@ export class Files {
     const share = this.#find(key, `snapshot ${moment}`);
     if (share === null) return;
     const what = `snapshot ${moment} of ${share.name}`;
-    if (!isSame(snapshotKey(treeOf(key), moment), key)) this.#findings.push(`${what} has a key that none can have`);
+    if (!isSame(snapshotKey(treeOfKey(key), moment), key)) this.#findings.push(`${what} has a key that none can have`);
     if (epoch >= share.epoch) this.#findings.push(`${what} keeps epoch ${epoch}, which is not over`);
     if (epoch <= (share.snapshots.at(-1)?.epoch ?? 0)) {
       this.#findings.push(`${what} keeps epoch ${epoch}, no later than the one before it`);
@@ -165,7 +165,7 @@ export class Files {
     if ('refusal' in decoded) {
       this.#findings.push(`permission ${permission} of ${share.name} cannot be read: ${decoded.refusal}`);
     }
-    if (!isSame(permissionKey(treeOf(key), permission), key)) {
+    if (!isSame(permissionKey(treeOfKey(key), permission), key)) {
       this.#findings.push(`a permission of ${share.name} has a key that none can have`);
     }
   }
@@ -174,7 +174,7 @@ export class Files {
     const share = this.#find(key, 'a count of bytes');
     if (share === null) return;
     share.countedBytes += decodeUsage(value);
-    if (!isSame(usageKey(treeOf(key), key.at(-1) ?? 0), key)) {
+    if (!isSame(usageKey(treeOfKey(key), key.at(-1) ?? 0), key)) {
       this.#findings.push(`a count of bytes of ${share.name} has a key that none can have`);
     }
   }
@@ -186,9 +186,9 @@ export class Files {
     const share = this.#find(key, `the place of node ${id}`);
     if (share === null) return;
     const what = `the place of node ${id} of ${share.name}`;
-    if (!isSame(placeKey(treeOf(key), id), key)) this.#findings.push(`${what} has a key that none can have`);
+    if (!isSame(placeKey(treeOfKey(key), id), key)) this.#findings.push(`${what} has a key that none can have`);
     if (id === ROOT_ID) this.#findings.push(`${what} is noted, though it is the root`);
-    this.#ask(nodeKey(treeOf(key), place), (node) => {
+    this.#ask(nodeKey(treeOfKey(key), place), (node) => {
       if (node === null) return `${what} is empty`;
       const { id: found } = decodeJson<NodeRecord>(node);
       return found === id ? null : `${what} is that of node ${found}`;
@@ -202,7 +202,7 @@ export class Files {
     const node = decodeJson<NodeRecord>(value);
     this.#hold(node);
     const place = nodePlaceOf(key);
-    const tree = treeOf(key);
+    const tree = treeOfKey(key);
     const share = this.#find(key, described(node));
     if (share === null) return;
     const what = `${described(node)} of ${share.name}`;
@@ -235,7 +235,7 @@ export class Files {
     const node = decodeJson<NodeRecord>(value);
     this.#hold(node);
     const { epoch, ...place } = parsePastNodeKey(key);
-    const tree = treeOf(key);
+    const tree = treeOfKey(key);
     const share = this.#find(key, `an earlier state of ${described(node)}`);
     if (share === null) return;
     this.pastCount++;
@@ -258,7 +258,7 @@ export class Files {
   /** The index of earlier states. */
   ended({ key }: Entry): void {
     const { since, epoch, ...place } = parseEndedNodeKey(key);
-    const tree = treeOf(key);
+    const tree = treeOfKey(key);
     const share = this.#find(key, 'an entry of the index of earlier states');
     if (share === null) return;
     const what = `the index of ${share.name} names a state of ${JSON.stringify(place.name)}, up to epoch ${epoch},`;
@@ -341,7 +341,7 @@ export class Files {
 
   /** Null: it awaits the sweeper, and until that comes to it, it stays; or it belongs to no share, which is a finding. */
   #find(key: Key, what: string): Share | null {
-    const { account, shareId } = treeOf(key);
+    const { account, shareId } = treeOfKey(key);
     if (this.#options.awaited.trees.has(shareId)) return null;
     const share = this.#shares.get(shareId);
     if (share?.account === account) return share;

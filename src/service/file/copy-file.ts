@@ -22,6 +22,7 @@ import { createPages } from '../pages/page-map.ts';
 import type { FileContent, FileRecord } from '../records/node-record.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import type { Storage } from '../storage.ts';
+import { FILE_BYTES_MAX } from './create-file.ts';
 import { OldBytes, writeBytes } from './file-bytes.ts';
 import { type Found, type FoundFile, findNode } from './load.ts';
 import { NOBODY } from './opens/admit.ts';
@@ -58,7 +59,6 @@ function copyFrom(storage: Storage, request: CopyFileRequest): Promise<Stored<Fi
 }
 
 const EMPTY: FileContent = { kind: 'empty' };
-const FILE_BYTES_MAX = 4 * 1024 ** 4;
 
 // ---- a file
 

@@ -17,6 +17,8 @@ import { type FileRequest, type Stored, storedAt } from './request.ts';
 import { type TakenRange, takeRange } from './take-range.ts';
 import { changeUsage } from './usage.ts';
 
+export const FILE_BYTES_MAX = 4 * 1024 ** 4;
+
 export interface CreateFileRequest extends FileRequest {
   readonly lengthBytes: number;
   readonly headers: BlobHeaders;

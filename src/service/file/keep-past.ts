@@ -5,7 +5,7 @@
  * costs one row more, once.
  */
 import type { Transaction } from '../../engine/transact.ts';
-import { freezePages } from '../pages/page-map.ts';
+import { freezePages, NO_VALUE } from '../pages/page-map.ts';
 import { encodeJson } from '../records/codec.ts';
 import { endedNodeKey, nodeKey, pastNodeKey, placeKey } from '../records/file-keys.ts';
 import type { FileContent, NodePlace, NodeRecord } from '../records/node-record.ts';
@@ -97,6 +97,3 @@ function putPast(tx: Transaction, { tree, place, share: { keptEpoch: epoch } }: 
 
 const frozen = (content: FileContent): FileContent =>
   content.kind === 'empty' ? content : { ...content, isFrozen: true };
-
-/** Of rows that say all in their key. */
-const NO_VALUE = new Uint8Array(0);

@@ -1,17 +1,17 @@
 /**
  * How many bytes the files of a share have together, kept in the same commits that change it, and held against the quota.
- * The sum stands in many records, so that those who change it do not meet (counting in storage.ts). Whoever comes near the quota,
+ * The sum stands in many records, so that those who change it do not meet (count-shards.ts). Whoever comes near the quota,
  * or grows a file by much, reads all of them in its transaction, and so meets everybody else: nobody gets past the quota.
  * Others only glance at the sum, and leave a margin for those who do the same at the same time.
  */
 import { asBuffer } from '../../base/bytes.ts';
 import type { Transaction } from '../../engine/transact.ts';
+import { SHARD_COUNT } from '../count-shards.ts';
 import { type TreeAddress, usageKey, usagesRange } from '../records/file-keys.ts';
 import type { RangeReader } from '../records/scan.ts';
 import { StorageError } from '../storage-error.ts';
 import type { LoadedShare } from './load.ts';
 
-const SHARD_COUNT = 256;
 const GIB = 1024 ** 3;
 const MARGIN_BYTES = 64 * GIB;
 const GROWTH_UNCHECKED_MAX_BYTES = 16 * 1024 ** 2;

@@ -5,8 +5,8 @@ import { together } from '../../../test/harness/parallel.ts';
 import { Random } from '../../../test/harness/random.ts';
 import { Gate, TestStore } from '../../../test/harness/store.ts';
 import { holdOf, numbered, TestQueue } from '../../../test/harness/test-queue.ts';
+import { CountShards } from '../count-shards.ts';
 import { dropAllExpired } from './drop-expired.ts';
-import { CountShards } from './message-count.ts';
 
 const NEVER_STOPPED = new AbortController().signal;
 

@@ -1,37 +1,15 @@
 /**
  * How many messages a queue holds, exact and kept in the same commits that add and remove them. One record for it would be
- * written by all of them, so the count is the sum of many: whoever changes it takes a shard that nobody else in this
- * process is using. Should another node use the same one, one of the two tries again.
+ * written by all of them, so the count is the sum of many (count-shards.ts).
  */
-import { randomInt } from 'node:crypto';
 import { asBuffer } from '../../base/bytes.ts';
 import type { Snapshot } from '../../engine/engine.ts';
 import type { Transaction } from '../../engine/transact.ts';
+import { SHARD_COUNT } from '../count-shards.ts';
 import { type ContentAddress, countsRange } from '../records/queue-keys.ts';
 import type { LoadedContent } from './load.ts';
 
-const SHARD_COUNT = 256;
 const COUNT_BYTES = 6;
-
-/** The shards that this process uses: few at a time, and rather not those of other nodes. */
-export class CountShards {
-  /** The one used last is taken next. */
-  readonly #free = shardsFrom(randomInt(SHARD_COUNT));
-
-  async use<T>(change: (shard: number) => Promise<T>): Promise<T> {
-    const shard = this.#free.pop();
-    // Where all are in use, any will do: commits that meet in it follow each other.
-    if (shard === undefined) return change(randomInt(SHARD_COUNT));
-    try {
-      return await change(shard);
-    } finally {
-      this.#free.push(shard);
-    }
-  }
-}
-
-const shardsFrom = (first: number): number[] =>
-  Array.from({ length: SHARD_COUNT }, (_, index) => (first + SHARD_COUNT - index) % SHARD_COUNT);
 
 /** A shard may be below zero: messages go through others than they came by. */
 export function addToCount(tx: Transaction, { key, value }: LoadedContent['records'][number], change: number): void {

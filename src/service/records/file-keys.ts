@@ -171,7 +171,7 @@ export const permissionsRange = (tree: TreeAddress): KeyRange => rangeOf(treeKey
 export const permissionOf = (key: Key): string => asBuffer(key).toString('utf8', treeEnd(key));
 
 /** Of every key here that is in a tree. */
-export function treeOf(key: Key): TreeAddress {
+export function treeOfKey(key: Key): TreeAddress {
   const bytes = asBuffer(key);
   const end = bytes.indexOf(0);
   return {
