@@ -26,7 +26,7 @@ import {
   snapshotKey,
   snapshotMomentOf,
   type TreeAddress,
-  treeOf,
+  treeOfKey,
   usageKey,
 } from '../records/file-keys.ts';
 import { garbageKey } from '../records/keys.ts';
@@ -103,7 +103,7 @@ const treeIn = async (share: TestShare): Promise<TreeAddress> => ({
 /** By its name; of the share, not of the deleted one. */
 async function nodeRow(share: TestShare, name: string, letter = 'f'): Promise<Entry> {
   const { shareId } = await treeIn(share);
-  const rows = (await inTable(share, letter)).filter(({ key }) => treeOf(key).shareId === shareId);
+  const rows = (await inTable(share, letter)).filter(({ key }) => treeOfKey(key).shareId === shareId);
   const found = rows.find(({ value }) => decodeJson<NodeRecord>(value).name === name);
   assert.ok(found !== undefined, name);
   return found;
@@ -224,7 +224,7 @@ const OF_SNAPSHOTS: readonly Fault[] = [
     'a snapshot later than the last that was taken',
     async (share) => {
       const row = await snapshotRow(share);
-      await move(share, row, snapshotKey(treeOf(row.key), '2100-01-01T00:00:00.0000000Z'));
+      await move(share, row, snapshotKey(treeOfKey(row.key), '2100-01-01T00:00:00.0000000Z'));
     },
     /^share share has a snapshot later than its last/,
   ],
@@ -265,7 +265,7 @@ const OF_NODES: readonly Fault[] = [
     'a name that none can have',
     async (share) => {
       const row = await nodeRow(share, 'new.txt');
-      const tree = treeOf(row.key);
+      const tree = treeOfKey(row.key);
       const place = { parentId: ROOT_ID, name: 'NUL' };
       const node = decodeJson<FileRecord>(row.value);
       await put(share, nodeKey(tree, place), encodeJson({ ...node, name: 'nul' }));
@@ -316,8 +316,8 @@ const OF_NODES: readonly Fault[] = [
     async (share) => {
       const row = await nodeRow(share, 'new.txt');
       const place = { parentId: UNUSED_NODE_ID, name: 'NEW.TXT' };
-      await move(share, row, nodeKey(treeOf(row.key), place));
-      await put(share, placeKey(treeOf(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
+      await move(share, row, nodeKey(treeOfKey(row.key), place));
+      await put(share, placeKey(treeOfKey(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
     },
     /^share share has something in directory 0123456789abcdef, which is not there$/,
   ],
@@ -326,8 +326,8 @@ const OF_NODES: readonly Fault[] = [
     async (share) => {
       const row = await nodeRow(share, 'new.txt');
       const place = { parentId: (await nodeAt(share, 'small.txt')).id, name: 'NEW.TXT' };
-      await move(share, row, nodeKey(treeOf(row.key), place));
-      await put(share, placeKey(treeOf(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
+      await move(share, row, nodeKey(treeOfKey(row.key), place));
+      await put(share, placeKey(treeOfKey(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
     },
     /^share share has something in directory \w+, which is not there$/,
   ],
@@ -390,7 +390,7 @@ const OF_NODES: readonly Fault[] = [
     'a node of a share in another account',
     async (share) => {
       const { key, value } = await nodeRow(share, 'new.txt');
-      const tree = { ...treeOf(key), account: 'account2' };
+      const tree = { ...treeOfKey(key), account: 'account2' };
       await put(share, nodeKey(tree, nodePlaceOf(key)), value);
     },
     /^file "new\.txt" \(\w+\) under \w+ of account2 belongs to no share/,
@@ -454,7 +454,7 @@ const OF_PAST: readonly Fault[] = [
     'an index of another beginning',
     async (share) => {
       const { key, value } = await firstIn(share, 'j');
-      await put(share, endedNodeKey(treeOf(key), { ...parseEndedNodeKey(key), since: 0 }), value);
+      await put(share, endedNodeKey(treeOfKey(key), { ...parseEndedNodeKey(key), since: 0 }), value);
     },
     /^the index of share share names a state of ".*", up to epoch 1, that began at another epoch/,
   ],
@@ -467,7 +467,7 @@ const OF_PAST: readonly Fault[] = [
     'an earlier state of an epoch that is not over',
     async (share) => {
       const row = await pastRow(share);
-      await put(share, pastNodeKey(treeOf(row.key), parsePastNodeKey(row.key), 2), row.value);
+      await put(share, pastNodeKey(treeOfKey(row.key), parsePastNodeKey(row.key), 2), row.value);
     },
     /up to epoch 2, is kept for an epoch that is not over/,
   ],
@@ -475,7 +475,7 @@ const OF_PAST: readonly Fault[] = [
     'earlier states that lie over each other',
     async (share) => {
       const row = await pastRow(share);
-      await put(share, pastNodeKey(treeOf(row.key), parsePastNodeKey(row.key), 2), row.value);
+      await put(share, pastNodeKey(treeOfKey(row.key), parsePastNodeKey(row.key), 2), row.value);
     },
     /up to epoch 2, lies over an earlier state/,
   ],

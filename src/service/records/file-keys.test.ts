@@ -37,7 +37,7 @@ import {
   snapshotMomentOf,
   snapshotsRange,
   type TreeAddress,
-  treeOf,
+  treeOfKey,
   type UseKind,
   usageKey,
   usagesRange,
@@ -96,7 +96,7 @@ describe('a key tells what it was made of', () => {
           permissionKey(tree, '1*2'),
           snapshotKey(tree, formatMoment(0n)),
         ]) {
-          assert.deepEqual(treeOf(key), tree);
+          assert.deepEqual(treeOfKey(key), tree);
         }
       }),
       { numRuns: 1_000, ...seeded },
