@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { asBuffer } from '../base/bytes.ts';
-import { StorageError } from '../service/storage-error.ts';
+import { invalidHeader, StorageError } from '../service/storage-error.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The client left before its body was complete. There is nobody to answer. */
@@ -111,6 +111,12 @@ export class GatheredBody {
 export function requireContentLength(exchange: Exchange): number {
   if (exchange.contentLengthBytes === null) throw new StorageError('MissingContentLengthHeader');
   return exchange.contentLengthBytes;
+}
+
+/** For what has none: its length is announced all the same, and nothing. */
+export function requireNoBody(exchange: Exchange): void {
+  const lengthBytes = requireContentLength(exchange);
+  if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes));
 }
 
 /** The body in pieces, as they arrive. Ends only when it is complete; fails with ClientGone otherwise. */

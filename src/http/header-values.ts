@@ -1,8 +1,15 @@
 /** Values that headers of many operations have: typed, or refused. */
 import { parseHttpDate } from '../base/http-date.ts';
 import { type LeaseId, parseLeaseId } from '../rules/lease.ts';
-import { invalidHeader, StorageError } from '../service/storage-error.ts';
+import { invalidHeader, missingHeader, StorageError } from '../service/storage-error.ts';
 import type { Exchange } from './exchange.ts';
+
+/** An empty one is as good as none. */
+export function requireHeader(exchange: Pick<Exchange, 'header'>, name: string): string {
+  const text = exchange.header(name);
+  if (text === null || text === '') throw missingHeader(name);
+  return text;
+}
 
 const INT64_MAX = 2n ** 63n - 1n;
 

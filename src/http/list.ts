@@ -1,6 +1,10 @@
-/** Query words that the listings of all services share. */
+/** Query words that the listings of all services share, and how their answers begin and end. */
+
+import { formatHttpDate } from '../base/http-date.ts';
+import { type Deleted, remainingDays } from '../rules/retention.ts';
 import { invalidQuery, outOfRangeQuery, type StorageError } from '../service/storage-error.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Reply } from './exchange.ts';
+import { XmlWriter } from './xml.ts';
 
 const RESULTS_MAX = 5_000;
 
@@ -60,3 +64,24 @@ export function serviceEndpoint(exchange: Exchange): string {
   const { hostStyle, account } = exchange.target;
   return hostStyle ? `${exchange.origin}/` : `${exchange.origin}/${account}/`;
 }
+
+/** An answer up to its first entry: what was asked for is repeated. */
+export function openListing(exchange: Exchange, of: Readonly<Record<string, string>> = {}): XmlWriter {
+  const { query } = exchange.target;
+  return new XmlWriter()
+    .open('EnumerationResults', { ServiceEndpoint: serviceEndpoint(exchange), ...of })
+    .leafIf('Prefix', query.get('prefix'))
+    .leafIf('Marker', query.get('marker'))
+    .leafIf('MaxResults', query.get('maxresults'));
+}
+
+/** Of something that can be had back. */
+export const renderDeleted = (xml: XmlWriter, deleted: Deleted, nowMs: number): XmlWriter =>
+  xml.leaf('DeletedTime', formatHttpDate(deleted.atMs)).leaf('RemainingRetentionDays', remainingDays(deleted, nowMs));
+
+/** Behind the last entry. */
+export const endListing = (xml: XmlWriter, next: string | null): Reply => ({
+  status: 200,
+  headers: ['Content-Type', 'application/xml'],
+  body: xml.close().leaf('NextMarker', renderMarker(next)).toString(),
+});

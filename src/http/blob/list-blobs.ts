@@ -2,9 +2,8 @@ import { blobNeeds } from '../../auth/needs.ts';
 import { SINCE_APPEND_BLOBS } from '../../rules/versions.ts';
 import { type BlobPage, listBlobs as list } from '../../service/blob/list-blobs.ts';
 import { invalidQuery, StorageError } from '../../service/storage-error.ts';
-import type { AuthorizedExchange, Exchange } from '../exchange.ts';
-import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
-import { XmlWriter } from '../xml.ts';
+import type { AuthorizedExchange, Exchange, Reply } from '../exchange.ts';
+import { endListing, openListing, parseInclude, parseMarker, parseMaxResults } from '../list.ts';
 import { renderListedBlob } from './listed-blob.ts';
 import { containerNameOf, type Operation } from './operation.ts';
 import { requirePermission } from './request-headers.ts';
@@ -46,8 +45,7 @@ export const listBlobs: Operation = {
       includeDeletedWithVersions: include.has('deletedwithversions'),
     });
     refusePage(exchange, page);
-    const body = render(exchange, containerNameOf(exchange, resource).container, page, include);
-    return { status: 200, headers: ['Content-Type', 'application/xml'], body };
+    return render(exchange, containerNameOf(exchange, resource).container, page, include);
   },
 };
 
@@ -67,15 +65,11 @@ function refusePage({ version }: Exchange, { items }: BlobPage): void {
   }
 }
 
-function render(exchange: Exchange, container: string, page: BlobPage, include: ReadonlySet<string>): string {
+function render(exchange: Exchange, container: string, page: BlobPage, include: ReadonlySet<string>): Reply {
   const { query } = exchange.target;
-  const xml = new XmlWriter()
-    .open('EnumerationResults', { ServiceEndpoint: serviceEndpoint(exchange), ContainerName: container })
-    .leafIf('Prefix', query.get('prefix'))
-    .leafIf('Marker', query.get('marker'))
-    .leafIf('MaxResults', query.get('maxresults'))
+  const xml = openListing(exchange, { ContainerName: container })
     .leafIf('Delimiter', query.get('delimiter'))
     .open('Blobs');
   for (const item of page.items) renderListedBlob(xml, item, { include, nowMs: page.nowMs });
-  return xml.close().leaf('NextMarker', renderMarker(page.next)).toString();
+  return endListing(xml, page.next);
 }

@@ -1,11 +1,10 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
 import { reportedLease } from '../../rules/precedence.ts';
-import { type Deleted, remainingDays } from '../../rules/retention.ts';
 import { type ListedContainer, listContainers as list } from '../../service/blob/list-containers.ts';
-import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
+import { endListing, openListing, parseInclude, parseMarker, parseMaxResults, renderDeleted } from '../list.ts';
 import { renderMetadata } from '../metadata.ts';
-import { XmlWriter } from '../xml.ts';
+import type { XmlWriter } from '../xml.ts';
 import { reportedScope } from './container.ts';
 import type { Operation } from './operation.ts';
 
@@ -25,17 +24,11 @@ export const listContainers: Operation = {
       includeDeleted: include.has('deleted'),
     });
     const { keepsVersions } = storage.settings(account);
-    const xml = new XmlWriter()
-      .open('EnumerationResults', { ServiceEndpoint: serviceEndpoint(exchange) })
-      .leafIf('Prefix', query.get('prefix'))
-      .leafIf('Marker', query.get('marker'))
-      .leafIf('MaxResults', query.get('maxresults'))
-      .open('Containers');
+    const xml = openListing(exchange).open('Containers');
     for (const listed of page.containers) {
       renderContainer(xml, listed, { withMetadata: include.has('metadata'), keepsVersions, nowMs: page.nowMs });
     }
-    xml.close().leaf('NextMarker', renderMarker(page.next));
-    return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.toString() };
+    return endListing(xml, page.next);
   },
 };
 
@@ -66,8 +59,4 @@ function renderContainer(
   xml.close();
   if (withMetadata) renderMetadata(xml, container.metadata);
   xml.close();
-}
-
-function renderDeleted(xml: XmlWriter, deleted: Deleted, nowMs: number): void {
-  xml.leaf('DeletedTime', formatHttpDate(deleted.atMs)).leaf('RemainingRetentionDays', remainingDays(deleted, nowMs));
 }

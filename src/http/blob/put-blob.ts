@@ -6,7 +6,7 @@ import { parseSequenceNumber } from '../../rules/sequence-number.ts';
 import { SINCE_LARGE_BLOCKS, SINCE_VERY_LARGE_BLOCKS } from '../../rules/versions.ts';
 import { putBlob as put, putEmptyBlob } from '../../service/blob/put-blob.ts';
 import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { requireContentLength } from '../body.ts';
+import { requireNoBody } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { hashHeaders } from '../reply-headers.ts';
 import type { Operation } from './operation.ts';
@@ -28,7 +28,8 @@ export const putBlob: Operation = {
       const written = await put(storage, { ...request, ...blob, body: { ...body, md5: body.md5 ?? claimedMd5 } });
       return { status: 201, headers: [...writtenHeaders(exchange, written), ...hashHeaders(written)] };
     }
-    refuseBody(exchange);
+    // Page and append blobs begin empty.
+    requireNoBody(exchange);
     const lengthBytes = type === 'PageBlob' ? parsePageBlobLength(exchange) : 0;
     const sequenceNumber = type === 'PageBlob' ? parseFirstSequenceNumber(exchange) : '0';
     const blob = parseNewBlob(exchange, { plain: true });
@@ -44,12 +45,6 @@ function parseBlobType(exchange: Exchange): BlobType {
   const length = exchange.header('x-ms-blob-content-length');
   if (length !== null && type !== 'PageBlob') throw invalidHeader('x-ms-blob-content-length', length);
   return type;
-}
-
-/** Page and append blobs begin empty. */
-function refuseBody(exchange: Exchange): void {
-  const lengthBytes = requireContentLength(exchange);
-  if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes));
 }
 
 export function parsePageBlobLength(exchange: Exchange): number {

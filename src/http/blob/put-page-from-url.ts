@@ -1,16 +1,14 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { PAGE_UPDATE_BYTES_MAX } from '../../rules/page-range.ts';
-import type { Slice } from '../../rules/range-header.ts';
 import { putPage } from '../../service/blob/put-page.ts';
-import type { SourceDemands } from '../../service/copy/copy-source.ts';
 import { readingSource } from '../../service/copy/read-source.ts';
 import { cannotVerify } from '../../service/copy/verify-failure.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
 import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
-import type { Exchange } from '../exchange.ts';
+import { parseWrite, refuseOtherLength, requireRange } from '../written-range.ts';
 import type { Operation } from './operation.ts';
-import { parsePageRange, parsePageWrite, parseSequenceIf, refuseLongUpdate, renderPut } from './put-page.ts';
+import { parseSequenceIf, refuseLongUpdate, renderPut } from './put-page.ts';
 import { parseKeyedBlobRequest } from './request-headers.ts';
 
 export const putPageFromUrl: Operation = {
@@ -18,8 +16,8 @@ export const putPageFromUrl: Operation = {
   need: blobNeeds.putPageFromUrl,
   async handle(storage, exchange, resource, { resolveSource }) {
     refuseBody(exchange);
-    if (parsePageWrite(exchange) === 'clear') throw invalidHeader('x-ms-page-write', 'clear');
-    const range = parsePageRange(exchange);
+    if (parseWrite(exchange, 'x-ms-page-write') === 'clear') throw invalidHeader('x-ms-page-write', 'clear');
+    const range = requireRange(exchange);
     refuseLongUpdate(range);
     const demands = parseSourceDemands(exchange);
     refuseOtherLength(exchange, demands, range);
@@ -34,17 +32,6 @@ export const putPageFromUrl: Operation = {
     return renderPut(exchange, put);
   },
 };
-
-const SOURCE_RANGE = 'x-ms-source-range';
-
-/** The source's range names both its ends, too, and is as long as the one that is written. */
-function refuseOtherLength(exchange: Exchange, { range: sourceRange }: SourceDemands, range: Slice): void {
-  if (sourceRange === null) throw missingHeader(SOURCE_RANGE);
-  const { firstOffsetBytes, lastOffsetBytes } = sourceRange;
-  if (lastOffsetBytes === null || lastOffsetBytes - firstOffsetBytes + 1 !== range.lengthBytes) {
-    throw invalidHeader(SOURCE_RANGE, exchange.header(SOURCE_RANGE) ?? '');
-  }
-}
 
 const beyondSource = (): Error =>
   cannotVerify({ status: 416, code: 'InvalidRange', sentence: 'The range is beyond the end of the source.' });

@@ -1,7 +1,7 @@
 import { blobNeeds } from '../../auth/needs.ts';
 import { restoreContainer as restore } from '../../service/blob/restore-container.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import type { Exchange } from '../exchange.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import { requireHeader } from '../header-values.ts';
 import { containerNameOf, type Operation } from './operation.ts';
 
 const NAME = 'x-ms-deleted-container-name';
@@ -19,9 +19,3 @@ export const restoreContainer: Operation = {
     return { status: 201, headers: [] };
   },
 };
-
-function requireHeader(exchange: Exchange, name: string): string {
-  const text = exchange.header(name);
-  if (text === null || text === '') throw missingHeader(name);
-  return text;
-}

@@ -3,11 +3,11 @@ import { fileNeeds } from '../../auth/needs.ts';
 import { gather } from '../../base/gather.ts';
 import { parseRange } from '../../rules/range-header.ts';
 import { type FileReadWithBytes, getFile as get } from '../../service/file/get-file.ts';
-import { invalidHeader, notYet } from '../../service/storage-error.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
 import type { AuthorizedExchange, Reply } from '../exchange.ts';
 import { parseFlag } from '../header-values.ts';
 import type { Operation } from './operation.ts';
-import { parseFileRequest, RANGE_BYTES_MAX } from './request-headers.ts';
+import { parseFileRequest, RANGE_BYTES_MAX, refuseStructuredBody } from './request-headers.ts';
 import { fileHeaders } from './response-headers.ts';
 
 const RANGE_HASH = 'x-ms-range-get-content-md5';
@@ -17,9 +17,7 @@ export const getFile: Operation = {
   need: fileNeeds.getFile,
   takesSnapshot: true,
   async handle(storage, exchange, resource) {
-    // Whoever asks for checksums in the body could not read one without.
-    const framing = exchange.header('x-ms-structured-body');
-    if (framing !== null) throw notYet('bodies that carry checksums within (x-ms-structured-body)');
+    refuseStructuredBody(exchange);
     const rangeText = exchange.header('x-ms-range') ?? exchange.header('range');
     const range = rangeText === null ? null : parseRange(rangeText);
     const wantsHash = parseFlag(exchange, RANGE_HASH);

@@ -1,11 +1,10 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { formatHttpDate } from '../../base/http-date.ts';
 import { reportedLease } from '../../rules/precedence.ts';
-import { remainingDays } from '../../rules/retention.ts';
 import { type ListedShare, listShares as list } from '../../service/file/list-shares.ts';
-import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
+import { endListing, openListing, parseInclude, parseMarker, parseMaxResults, renderDeleted } from '../list.ts';
 import { renderMetadata } from '../metadata.ts';
-import { XmlWriter } from '../xml.ts';
+import type { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
 
 const INCLUDE: ReadonlySet<string> = new Set(['metadata', 'snapshots', 'deleted']);
@@ -24,17 +23,11 @@ export const listShares: Operation = {
       includeSnapshots: include.has('snapshots'),
       includeDeleted: include.has('deleted'),
     });
-    const xml = new XmlWriter()
-      .open('EnumerationResults', { ServiceEndpoint: serviceEndpoint(exchange) })
-      .leafIf('Prefix', query.get('prefix'))
-      .leafIf('Marker', query.get('marker'))
-      .leafIf('MaxResults', query.get('maxresults'))
-      .open('Shares');
+    const xml = openListing(exchange).open('Shares');
     for (const listed of page.shares) {
       renderShare(xml, listed, { withMetadata: include.has('metadata'), nowMs: page.nowMs });
     }
-    xml.close().leaf('NextMarker', renderMarker(page.next));
-    return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.toString() };
+    return endListing(xml, page.next);
   },
 };
 
@@ -56,9 +49,7 @@ function renderShare(
     .leaf('Quota', share.quotaGiB)
     .leaf('AccessTier', share.tier)
     .leaf('AccessTierChangeTime', formatHttpDate(share.tierChangedMs));
-  if (deleted !== null) {
-    xml.leaf('DeletedTime', formatHttpDate(deleted.atMs)).leaf('RemainingRetentionDays', remainingDays(deleted, nowMs));
-  }
+  if (deleted !== null) renderDeleted(xml, deleted, nowMs);
   xml.close();
   if (withMetadata) renderMetadata(xml, share.metadata);
   xml.close();

@@ -1,26 +1,23 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { formatFileTime } from '../../rules/file-time.ts';
-import type { Slice } from '../../rules/range-header.ts';
-import type { SourceDemands } from '../../service/copy/copy-source.ts';
 import { putRangeFromUrl as put } from '../../service/file/put-range-from-url.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
 import { bodyTooLarge } from '../body.ts';
 import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
-import type { Exchange } from '../exchange.ts';
 import { parseHash } from '../header-values.ts';
 import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
+import { parseWrite, refuseOtherLength, requireRange } from '../written-range.ts';
 import type { Operation } from './operation.ts';
 import { parseKeepsWriteTime } from './property-headers.ts';
-import { parseWrite } from './put-range.ts';
-import { parseFileRequest, RANGE_BYTES_MAX, requireRange } from './request-headers.ts';
+import { parseFileRequest, RANGE_BYTES_MAX } from './request-headers.ts';
 
 export const putRangeFromUrl: Operation = {
   name: 'Put Range From URL',
   need: fileNeeds.setFile,
   async handle(storage, exchange, resource, { resolveSource }) {
     refuseBody(exchange);
-    if (parseWrite(exchange) === 'clear') throw invalidHeader('x-ms-write', 'clear');
+    if (parseWrite(exchange, 'x-ms-write') === 'clear') throw invalidHeader('x-ms-write', 'clear');
     const range = requireRange(exchange);
     if (range.lengthBytes > RANGE_BYTES_MAX) throw bodyTooLarge(RANGE_BYTES_MAX);
     const demands = parseSourceDemands(exchange);
@@ -43,14 +40,3 @@ export const putRangeFromUrl: Operation = {
     return { status: 201, headers: headers.concat(SERVER_ENCRYPTED) };
   },
 };
-
-const SOURCE_RANGE = 'x-ms-source-range';
-
-/** The source's range names both its ends, too, and is as long as the one that is written. */
-function refuseOtherLength(exchange: Exchange, { range: sourceRange }: SourceDemands, range: Slice): void {
-  if (sourceRange === null) throw missingHeader(SOURCE_RANGE);
-  const { firstOffsetBytes, lastOffsetBytes } = sourceRange;
-  if (lastOffsetBytes === null || lastOffsetBytes - firstOffsetBytes + 1 !== range.lengthBytes) {
-    throw invalidHeader(SOURCE_RANGE, exchange.header(SOURCE_RANGE) ?? '');
-  }
-}

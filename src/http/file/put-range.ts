@@ -1,19 +1,20 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { formatFileTime } from '../../rules/file-time.ts';
 import { putRange as put } from '../../service/file/put-range.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import { requireContentLength } from '../body.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import { requireNoBody } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import { etagHeaders, hashHeaders, SERVER_ENCRYPTED } from '../reply-headers.ts';
+import { parseWrite, requireRange } from '../written-range.ts';
 import type { Operation } from './operation.ts';
 import { parseKeepsWriteTime } from './property-headers.ts';
-import { parseFileRequest, parseRangeBody, requireRange } from './request-headers.ts';
+import { parseFileRequest, parseRangeBody } from './request-headers.ts';
 
 export const putRange: Operation = {
   name: 'Put Range',
   need: fileNeeds.setFile,
   async handle(storage, exchange, resource) {
-    const clears = parseWrite(exchange) === 'clear';
+    const clears = parseWrite(exchange, 'x-ms-write') === 'clear';
     const range = requireRange(exchange);
     if (clears) refuseBody(exchange);
     const body = clears ? null : parseRangeBody(exchange);
@@ -31,20 +32,9 @@ export const putRange: Operation = {
   },
 };
 
-const WRITE = 'x-ms-write';
-
-export function parseWrite(exchange: Pick<Exchange, 'header'>): 'update' | 'clear' {
-  const text = exchange.header(WRITE);
-  if (text === null) throw missingHeader(WRITE);
-  const write = text.toLowerCase();
-  if (write !== 'update' && write !== 'clear') throw invalidHeader(WRITE, text);
-  return write;
-}
-
 /** Zeros have no body, and no hash. */
 function refuseBody(exchange: Exchange): void {
-  const lengthBytes = requireContentLength(exchange);
-  if (lengthBytes !== 0) throw invalidHeader('Content-Length', String(lengthBytes));
+  requireNoBody(exchange);
   const md5 = exchange.header('content-md5');
   if (md5 !== null && md5 !== '') throw invalidHeader('Content-MD5', md5);
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StorageError } from '../../service/storage-error.ts';
+import { requireRange } from '../written-range.ts';
 import {
   parseChangedContentHeaders,
   parseContentHeaders,
   parseFileLength,
   refuseNfsHeaders,
   requireFileLength,
-  requireRange,
 } from './request-headers.ts';
 
 type Headers = Readonly<Record<string, string>>;

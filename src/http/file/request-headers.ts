@@ -1,8 +1,6 @@
 /** Request headers that operations on files share, parsed once: typed and complete, or refused. */
 
 import type { LeaseId } from '../../rules/lease.ts';
-import type { Slice } from '../../rules/range-header.ts';
-import { parseRange } from '../../rules/range-header.ts';
 import type { Body } from '../../service/extents/take-body.ts';
 import { FILE_BYTES_MAX } from '../../service/file/create-file.ts';
 import type { FileRequest } from '../../service/file/request.ts';
@@ -93,21 +91,15 @@ export function refuseNfsHeaders(exchange: Pick<Exchange, 'header'>): void {
 
 // ---- ranges and bodies
 
-/** Both ends are named; whether the file is that long is for the file to say. */
-export function requireRange(exchange: Pick<Exchange, 'header'>): Slice {
-  const name = exchange.header('x-ms-range') === null ? 'Range' : 'x-ms-range';
-  const text = exchange.header('x-ms-range') ?? exchange.header('range');
-  if (text === null) throw missingHeader('x-ms-range');
-  const range = parseRange(text);
-  if (range === null || range.lastOffsetBytes === null) throw invalidHeader(name, text);
-  const { firstOffsetBytes, lastOffsetBytes } = range;
-  return { offsetBytes: firstOffsetBytes, lengthBytes: lastOffsetBytes - firstOffsetBytes + 1 };
+/** Whoever sends or asks for checksums within a body could not do without. */
+export function refuseStructuredBody(exchange: Pick<Exchange, 'header'>): void {
+  const framing = exchange.header('x-ms-structured-body');
+  if (framing !== null) throw notYet('bodies that carry checksums within (x-ms-structured-body)');
 }
 
 /** Bytes to write, 4 MiB at most. */
 export function parseRangeBody(exchange: Exchange): Body {
-  const framing = exchange.header('x-ms-structured-body');
-  if (framing !== null) throw notYet('bodies that carry checksums within (x-ms-structured-body)');
+  refuseStructuredBody(exchange);
   const lengthBytes = requireContentLength(exchange);
   if (lengthBytes > RANGE_BYTES_MAX) throw bodyTooLarge(RANGE_BYTES_MAX);
   return {

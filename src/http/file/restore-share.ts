@@ -1,7 +1,7 @@
 import { fileNeeds } from '../../auth/needs.ts';
 import { restoreShare as restore } from '../../service/file/restore-share.ts';
-import { invalidHeader, missingHeader } from '../../service/storage-error.ts';
-import type { Exchange } from '../exchange.ts';
+import { invalidHeader } from '../../service/storage-error.ts';
+import { requireHeader } from '../header-values.ts';
 import { etagHeaders } from '../reply-headers.ts';
 import { type Operation, shareNameOf } from './operation.ts';
 
@@ -19,9 +19,3 @@ export const restoreShare: Operation = {
     return { status: 201, headers: etagHeaders(exchange, await restore(storage, { name, version })) };
   },
 };
-
-function requireHeader(exchange: Exchange, name: string): string {
-  const text = exchange.header(name);
-  if (text === null || text === '') throw missingHeader(name);
-  return text;
-}

@@ -1,9 +1,8 @@
 import { queueNeeds } from '../../auth/needs.ts';
 import { listQueues as list } from '../../service/queue/list-queues.ts';
 import { StorageError } from '../../service/storage-error.ts';
-import { parseInclude, parseMarker, parseMaxResults, renderMarker, serviceEndpoint } from '../list.ts';
+import { endListing, openListing, parseInclude, parseMarker, parseMaxResults } from '../list.ts';
 import { renderMetadata } from '../metadata.ts';
-import { XmlWriter } from '../xml.ts';
 import type { Operation } from './operation.ts';
 
 const INCLUDE: ReadonlySet<string> = new Set(['metadata']);
@@ -20,18 +19,12 @@ export const listQueues: Operation = {
       from: parseMarker(exchange, () => new StorageError('InvalidMarker')),
       limit: parseMaxResults(exchange),
     });
-    const xml = new XmlWriter()
-      .open('EnumerationResults', { ServiceEndpoint: serviceEndpoint(exchange) })
-      .leafIf('Prefix', query.get('prefix'))
-      .leafIf('Marker', query.get('marker'))
-      .leafIf('MaxResults', query.get('maxresults'))
-      .open('Queues');
+    const xml = openListing(exchange).open('Queues');
     for (const { name, queue } of page.queues) {
       xml.open('Queue').leaf('Name', name);
       if (include.has('metadata')) renderMetadata(xml, queue.metadata);
       xml.close();
     }
-    xml.close().leaf('NextMarker', renderMarker(page.next));
-    return { status: 200, headers: ['Content-Type', 'application/xml'], body: xml.toString() };
+    return endListing(xml, page.next);
   },
 };
