@@ -2,7 +2,7 @@ import { blobNeeds } from '../../auth/needs.ts';
 import { PAGE_UPDATE_BYTES_MAX } from '../../rules/page-range.ts';
 import { putPage } from '../../service/blob/put-page.ts';
 import { readingSource } from '../../service/copy/read-source.ts';
-import { cannotVerify } from '../../service/copy/verify-failure.ts';
+import { beyondSource } from '../../service/copy/verify-failure.ts';
 import { invalidHeader } from '../../service/storage-error.ts';
 import { refuseBody } from '../copy-request.ts';
 import { parseSourceDemands } from '../copy-source-headers.ts';
@@ -32,6 +32,3 @@ export const putPageFromUrl: Operation = {
     return renderPut(exchange, put);
   },
 };
-
-const beyondSource = (): Error =>
-  cannotVerify({ status: 416, code: 'InvalidRange', sentence: 'The range is beyond the end of the source.' });

@@ -68,3 +68,7 @@ export function asVerifyFailure(error: unknown): unknown {
   }
   return error;
 }
+
+/** A range of the source of which not all is there to be read. */
+export const beyondSource = (): StorageError =>
+  cannotVerify({ status: 416, code: 'InvalidRange', sentence: 'The range is beyond the end of the source.' });

@@ -19,14 +19,16 @@ export interface FileChange {
   readonly change: (file: FileRecord, tx: Transaction, found: FoundFile) => FileRecord | Promise<FileRecord>;
 }
 
+/** What is asked for may depend on the file as it is. */
 export async function changeFile(
   storage: Storage,
   request: FileRequest,
-  { operation, properties = NO_CHANGES, change }: FileChange,
+  asked: FileChange | ((file: FileRecord) => FileChange),
 ): Promise<Stored<FileRecord>> {
   return changing(storage, request, async (tx, uses) => {
     const found = await findNode(tx, request.name, storage.known);
     refuseUnlessFile(found);
+    const { operation, properties = NO_CHANGES, change } = typeof asked === 'function' ? asked(found.node) : asked;
     await refuseFileChange(storage, found, { leaseId: request.leaseId, operation, uses, properties });
     const common = await changedProperties(tx, storage, found, properties);
     const file = await changeNode(tx, found, async (before) => ({

@@ -2,7 +2,8 @@
 import { crc64Of } from '../../base/crc64.ts';
 import type { SourceRequest } from '../copy/read-source.ts';
 import { readingSource } from '../copy/read-source.ts';
-import { cannotVerify } from '../copy/verify-failure.ts';
+import { beyondSource } from '../copy/verify-failure.ts';
+import { refuseHashMismatch } from '../extents/take-body.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { type PutRangeRequest, putRange, type RangePut, refuseRangeEarly } from './put-range.ts';
@@ -35,13 +36,7 @@ export async function putRangeFromUrl(storage: Storage, request: PutRangeFromUrl
 }
 
 function refuseChecksum({ demands, ifMatchCrc64, ifNoneMatchCrc64 }: PutRangeFromUrlRequest, crc64: Buffer): void {
-  if (demands.crc64 !== null && !demands.crc64.equals(crc64)) {
-    const elements = {
-      UserSpecifiedCrc: demands.crc64.toString('base64'),
-      ServerCalculatedCrc: crc64.toString('base64'),
-    };
-    throw new StorageError('Crc64Mismatch', { elements });
-  }
+  refuseHashMismatch({ md5: null, crc64: demands.crc64 }, { md5: null, crc64 });
   const isMet = ifMatchCrc64?.equals(crc64) !== false && ifNoneMatchCrc64?.equals(crc64) !== true;
   if (!isMet) throw new StorageError('ConditionNotMet');
 }
@@ -49,6 +44,3 @@ function refuseChecksum({ demands, ifMatchCrc64, ifNoneMatchCrc64 }: PutRangeFro
 async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
-
-const beyondSource = (): Error =>
-  cannotVerify({ status: 416, code: 'InvalidRange', sentence: 'The range is beyond the end of the source.' });

@@ -1,17 +1,12 @@
 /** Set File Properties, which also resizes, and Set File Metadata. */
-import type { Transaction } from '../../engine/transact.ts';
-import { afterWrite, leaseAt } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import type { BlobHeaders } from '../records/blob-record.ts';
 import type { FileRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';
-import { changeFile, refuseFileChange } from './change-file.ts';
-import { type OldBytes, resizeBytes, withOldBytes } from './file-bytes.ts';
-import { changeNode } from './keep-past.ts';
-import { findNode, refuseUnlessFile } from './load.ts';
-import { changing } from './opens/admit.ts';
-import { changedProperties, type PropertyChanges } from './properties.ts';
-import { type FileRequest, type Stored, storedAt } from './request.ts';
+import { changeFile } from './change-file.ts';
+import { resizeBytes, withOldBytes } from './file-bytes.ts';
+import type { PropertyChanges } from './properties.ts';
+import type { FileRequest, Stored } from './request.ts';
 import { changeUsage } from './usage.ts';
 
 export interface SetFilePropertiesRequest extends FileRequest {
@@ -28,41 +23,23 @@ export async function setFileProperties(
 ): Promise<Stored<FileRecord>> {
   return withOldBytes(storage, (old) =>
     storage.counting.use((shard) =>
-      changing(storage, request, async (tx, uses) => {
-        const found = await findNode(tx, request.name, storage.known);
-        refuseUnlessFile(found);
-        const lengthBytes = request.lengthBytes ?? found.node.lengthBytes;
-        const grownBytes = lengthBytes - found.node.lengthBytes;
-        const { leaseId, properties } = request;
-        const operation = grownBytes === 0 ? 'set properties' : 'resize';
-        await refuseFileChange(storage, found, { leaseId, operation, uses, properties });
-        await changeUsage(tx, shard, found, grownBytes);
-        const given = grownBytes === 0 ? properties : { ...properties, writtenAt: properties.writtenAt ?? 'now' };
-        const common = await changedProperties(tx, storage, found, given);
-        const file = await changeNode(tx, found, async (stored) => {
-          const { copy: _, ...before } = stored;
-          return {
-            ...(await resized(tx, storage, before, { lengthBytes, old })),
-            ...common,
-            headers: request.headers ?? before.headers,
-            lease: afterWrite(leaseAt(before.lease, storage.clock.nowMs())),
-          };
-        });
-        return storedAt(found, file);
+      changeFile(storage, request, ({ lengthBytes: fromBytes }) => {
+        const { properties, lengthBytes } = request;
+        const toBytes = lengthBytes ?? fromBytes;
+        const isResized = toBytes !== fromBytes;
+        return {
+          operation: isResized ? 'resize' : 'set properties',
+          properties: isResized ? { ...properties, writtenAt: properties.writtenAt ?? 'now' } : properties,
+          async change(stored, tx, found) {
+            const { copy: _, ...file } = stored;
+            await changeUsage(tx, shard, found, toBytes - fromBytes);
+            const content = await resizeBytes(tx, storage, file.content, { fromBytes, toBytes, old });
+            return { ...file, content, lengthBytes: toBytes, headers: request.headers ?? file.headers };
+          },
+        };
       }),
     ),
   );
-}
-
-async function resized(
-  tx: Transaction,
-  storage: Storage,
-  file: FileRecord,
-  { lengthBytes, old }: { lengthBytes: number; old: OldBytes },
-): Promise<FileRecord> {
-  const { lengthBytes: fromBytes } = file;
-  const content = await resizeBytes(tx, storage, file.content, { fromBytes, toBytes: lengthBytes, old });
-  return { ...file, lengthBytes, content };
 }
 
 export interface SetFileMetadataRequest extends FileRequest {
