@@ -31,7 +31,7 @@ import {
   unlockRanges,
 } from './use-open.ts';
 import type { ClientInfo } from './use-record.ts';
-import { type WaitLimits, Waits } from './waits.ts';
+import { type Waiter, type WaitLimits, Waits } from './waits.ts';
 import { nameOf, Words } from './words.ts';
 
 /** The connection on which something was opened. */
@@ -43,7 +43,7 @@ export interface OpenClient {
 }
 
 /** A client that does not answer is given up for after a while (attend.ts). */
-const UNTIL_ANSWERED: WaitLimits = { answersMs: Number.POSITIVE_INFINITY, locksMs: 0 };
+export const UNTIL_ANSWERED: WaitLimits = { answersMs: Number.POSITIVE_INFINITY, locksMs: 0 };
 
 interface Held {
   readonly place: UsedPlace | null;
@@ -112,6 +112,7 @@ export class OpenTable {
     share: string,
     client: OpenClient,
     body: (tx: Transaction, open: (found: FoundNode, request: OpenRequest) => Promise<Opened>) => Promise<T>,
+    waiter?: Waiter,
   ): Promise<T> {
     const storage = this.#storage();
     const openId = storage.ids.next();
@@ -127,7 +128,7 @@ export class OpenTable {
           });
         });
       try {
-        const result = await this.waiting(UNTIL_ANSWERED, run);
+        const result = await this.waiting(UNTIL_ANSWERED, run, waiter);
         if (opened !== null) this.#hold(opened, client);
         return result;
       } catch (error) {
@@ -163,12 +164,16 @@ export class OpenTable {
   }
 
   /** All of the ranges or none. Refused with FileLockConflict where others have not unlocked within the time. */
-  async lock(openId: OpenId, locks: readonly ByteLock[], { waitMs }: { waitMs: number }): Promise<void> {
+  async lock(
+    openId: OpenId,
+    locks: readonly ByteLock[],
+    { waitMs, ...waiter }: Waiter & { waitMs: number },
+  ): Promise<void> {
     const using = this.#using(openId);
     const limits = { ...UNTIL_ANSWERED, locksMs: waitMs };
-    const hasAsked = await this.waiting(limits, () =>
-      transact(using.storage.engine, (tx) => lockRanges(tx, using, { locks, mayWait: waitMs > 0 })),
-    );
+    const run = (): Promise<boolean> =>
+      transact(using.storage.engine, (tx) => lockRanges(tx, using, { locks, mayWait: waitMs > 0 }));
+    const hasAsked = await this.waiting(limits, run, waiter);
     if (hasAsked) this.#waits.say(using.place);
   }
 
@@ -180,11 +185,10 @@ export class OpenTable {
     return isUnlocked;
   }
 
-  async markForDeletion(openId: OpenId, isMarked: boolean): Promise<void> {
+  async markForDeletion(openId: OpenId, isMarked: boolean, waiter?: Waiter): Promise<void> {
     const using = this.#using(openId);
-    await this.waiting(UNTIL_ANSWERED, () =>
-      transact(using.storage.engine, (tx) => markForDeletion(tx, using, isMarked)),
-    );
+    const run = (): Promise<void> => transact(using.storage.engine, (tx) => markForDeletion(tx, using, isMarked));
+    await this.waiting(UNTIL_ANSWERED, run, waiter);
     if (isMarked) this.#watch(using.place).isLookedAfter = true;
   }
 
@@ -202,8 +206,8 @@ export class OpenTable {
   }
 
   /** Runs what may throw MustWait until it does not: has clients asked, and waits for a change in between. */
-  waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
-    return this.#waits.waiting(limits, run);
+  waiting<T>(limits: WaitLimits, run: () => Promise<T>, waiter?: Waiter): Promise<T> {
+    return this.#waits.waiting(limits, run, waiter);
   }
 
   /** Asks clients, on whatever node, to close. The opens that are closed within the time. */

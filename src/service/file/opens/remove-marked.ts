@@ -10,6 +10,7 @@ import {
   ROOT_ID,
 } from '../../records/node-record.ts';
 import type { RecordReader } from '../../records/record-reader.ts';
+import type { ShareRecord } from '../../records/share-record.ts';
 import type { Storage } from '../../storage.ts';
 import { removeNode } from '../keep-past.ts';
 import { type FoundNode, findRoot, findShare } from '../load.ts';
@@ -23,7 +24,7 @@ export async function removeMarked(
   place: UsedPlace,
 ): Promise<void> {
   const found = await findById(tx, place);
-  if (found === null || !(await isEmptied(tx, found))) return;
+  if (found === null || found.parent === null || !(await isEmptied(tx, found))) return;
   if (found.node.kind === 'file') await changeUsage(tx, shard, found, -found.node.lengthBytes);
   await removeNode(tx, storage, found);
 }
@@ -31,14 +32,14 @@ export async function removeMarked(
 /** Whether what is open could be deleted right now. */
 export async function isDeletable(tx: Transaction, place: UsedPlace): Promise<boolean> {
   const found = await findById(tx, place);
-  return found !== null && (await isEmptied(tx, found));
+  return found !== null && found.parent !== null && (await isEmptied(tx, found));
 }
 
 async function isEmptied(tx: Transaction, { tree, node }: FoundNode): Promise<boolean> {
   return node.kind === 'file' || (await tx.isEmpty(entriesRange(tree, node.id)));
 }
 
-/** Where the node stands by now; null: it is gone, or it is the root. */
+/** Where the node stands by now; null: it is gone. */
 export async function findById(
   reader: RecordReader,
   { account, share: name, shareId, nodeId }: UsedPlace,
@@ -46,6 +47,7 @@ export async function findById(
   const share = await findShare(reader, { account, share: name });
   if (share?.id !== shareId) return null;
   const tree: TreeAddress = { account, shareId };
+  if (nodeId === ROOT_ID) return rootOf(share, tree, await findRoot(reader, tree));
   const found = await findPlaced(reader, tree, nodeId);
   if (found === null) return null;
   const { place, node } = found;
@@ -55,6 +57,17 @@ export async function findById(
       : ((await findPlaced(reader, tree, place.parentId))?.node as DirectoryRecord);
   return { share, tree, snapshot: null, parent, place, name: node.name, node, above: [parent.id] };
 }
+
+const rootOf = (share: ShareRecord, tree: TreeAddress, node: DirectoryRecord): FoundNode => ({
+  share,
+  tree,
+  snapshot: null,
+  parent: null,
+  place: { parentId: ROOT_ID, name: '' },
+  name: '',
+  node,
+  above: [],
+});
 
 export async function findPlaced(
   reader: RecordReader,

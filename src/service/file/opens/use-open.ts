@@ -86,7 +86,8 @@ export async function markForDeletion(tx: Transaction, using: Using, isMarked: b
   }
   if (uses.pending !== null) return;
   const found = await findById(tx, place);
-  if (found === null || isReadOnly(found.node.attributes)) throw new StorageError('CannotDeleteFileOrDirectory');
+  if (found === null || found.parent === null || isReadOnly(found.node.attributes))
+    throw new StorageError('CannotDeleteFileOrDirectory');
   if (!(await isDeletable(tx, place))) throw new StorageError('DirectoryNotEmpty');
   putAsks(tx, uses, owner, follow(uses, judgeDeletion(uses.inUse, openId)));
   putPending(tx, owner, place);

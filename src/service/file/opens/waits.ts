@@ -21,6 +21,19 @@ export interface WaitLimits {
   readonly locksMs: number;
 }
 
+/** Whoever waits, beside how long it does. */
+export interface Waiter {
+  /** Called once, before the first wait. */
+  readonly onWait?: () => void;
+  /** Ends the waiting with WaitCancelled. */
+  readonly signal?: AbortSignal;
+}
+
+/** Nobody waits for it any more. Nothing was done. */
+export class WaitCancelled extends Error {
+  override readonly name = 'WaitCancelled';
+}
+
 export class Waits {
   readonly #storage: () => Storage;
   readonly #owner: Id;
@@ -36,8 +49,9 @@ export class Waits {
     this.#words = options.words;
   }
 
-  async waiting<T>(limits: WaitLimits, run: () => Promise<T>): Promise<T> {
+  async waiting<T>(limits: WaitLimits, run: () => Promise<T>, { onWait, signal }: Waiter = {}): Promise<T> {
     const deadlines = new Map<MustWait['code'], Deadline>();
+    let isWaiting = false;
     for (;;) {
       try {
         return await run();
@@ -47,7 +61,9 @@ export class Waits {
         const limitMs = code === 'FileLockConflict' ? limits.locksMs : limits.answersMs;
         const deadline = deadlines.get(code) ?? new Deadline(this.#storage().clock, limitMs);
         deadlines.set(code, deadline);
-        await this.#wait(thrown, deadline);
+        if (!isWaiting && deadline.remainingMs > 0) onWait?.();
+        isWaiting = true;
+        await this.#wait(thrown, deadline, signal);
       }
     }
   }
@@ -109,7 +125,7 @@ export class Waits {
   }
 
   /** Until something has changed of what was seen, or it is time to look. */
-  async #wait({ at, state, breaks, code }: MustWait, deadline: Deadline): Promise<void> {
+  async #wait({ at, state, breaks, code }: MustWait, deadline: Deadline, signal?: AbortSignal): Promise<void> {
     await this.#listening(at, async (listening) => {
       const asked = await transact(this.#storage().engine, async (tx) => {
         const uses = await loadUses(tx, at);
@@ -119,7 +135,8 @@ export class Waits {
       if (asked === 'now') this.say(at);
       if (deadline.remainingMs === 0) throw new StorageError(code);
       if (this.#isStopped) throw new StorageError('ServerBusy');
-      if (asked !== 'changed') await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs));
+      if (asked !== 'changed') await listening.heard(Math.min(LOOK_EVERY_MS, deadline.remainingMs), signal);
+      if (signal?.aborted === true) throw new WaitCancelled('nobody waits for it any more');
     });
   }
 

@@ -7,8 +7,8 @@ const OPENS_TOPIC: Topic = 'opens';
 const NOBODY_WAITS = (): void => {};
 
 export interface Listening {
-  /** Resolves with the next word that came since the last call, or once so much time has passed. */
-  heard(limitMs: number): Promise<void>;
+  /** Resolves with the next word that came since the last call, once so much time has passed, or when told so. */
+  heard(limitMs: number, signal?: AbortSignal): Promise<void>;
   end(): void;
 }
 
@@ -47,16 +47,19 @@ export class Words {
     };
     listeners.add(listener);
     return {
-      heard: (limitMs) =>
+      heard: (limitMs, signal) =>
         new Promise<void>((resolve) => {
           const timer = setTimeout(() => wake(), limitMs);
+          const cancel = (): void => wake();
+          signal?.addEventListener('abort', cancel);
           wake = () => {
             clearTimeout(timer);
+            signal?.removeEventListener('abort', cancel);
             wake = NOBODY_WAITS;
             hasHeard = false;
             resolve();
           };
-          if (hasHeard) wake();
+          if (hasHeard || signal?.aborted === true) wake();
         }),
       end: () => {
         listeners.delete(listener);

@@ -1,0 +1,3 @@
+export interface DirectoryCursor {
+  readonly pattern: string;
+}

@@ -1,0 +1,4 @@
+export interface Watch {
+  readonly filter: number;
+}
+export class Watches {}
