@@ -282,6 +282,7 @@ export class Contestant {
       ...Object.fromEntries(callers),
       LARIMAR_ADMIN_PORT: 'off',
       LARIMAR_WEB_PORT: 'off',
+      LARIMAR_SMB_PORT: 'off',
       ...(databaseUrl === undefined ? {} : { LARIMAR_ENGINE: databaseUrl }),
     };
   }

@@ -11,6 +11,7 @@ const EXAMPLES = {
   'extend-the-hold': () => import('./extend-the-hold.ts'),
   'file-lease': () => import('./file-lease.ts'),
   'share-snapshot': () => import('./share-snapshot.ts'),
+  'two-doors': () => import('./two-doors.ts'),
 };
 
 const name = process.argv[2] ?? '';

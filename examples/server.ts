@@ -10,14 +10,18 @@ import { type ShareClient, ShareServiceClient } from '@azure/storage-file-share'
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { ManualClock, startServer } from '../src/main.ts';
 
+const DEFAULT_SMB_PORT = 10_445;
+
 interface Server {
   readonly connectionString: string;
+  /** Of files over SMB. */
+  readonly smbPort: number;
   readonly letTimePass: (span: { seconds: number }) => Promise<void>;
   /** Of a server that this program started. */
   readonly stop: () => Promise<void>;
 }
 
-export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTimePass'> {
+export interface ExampleServer extends Pick<Server, 'connectionString' | 'smbPort' | 'letTimePass'> {
   /** New and empty; gone at the end. */
   readonly container: ContainerClient;
   /** The same of a table. */
@@ -31,7 +35,7 @@ export interface ExampleServer extends Pick<Server, 'connectionString' | 'letTim
 
 export async function connect(purpose: string): Promise<ExampleServer> {
   const given = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? '';
-  const { connectionString, letTimePass, stop } = given === '' ? await startOwnServer() : givenServer(given);
+  const { connectionString, smbPort, letTimePass, stop } = given === '' ? await startOwnServer() : givenServer(given);
   const name = `${purpose}-${randomUUID()}`;
   const container = BlobServiceClient.fromConnectionString(connectionString).getContainerClient(name);
   await container.create();
@@ -64,15 +68,16 @@ export async function connect(purpose: string): Promise<ExampleServer> {
     await container.deleteIfExists();
     await stop();
   };
-  return { connectionString, letTimePass, container, createTable, createQueue, createShare, end };
+  return { connectionString, smbPort, letTimePass, container, createTable, createQueue, createShare, end };
 }
 
 async function startOwnServer(): Promise<Server> {
   const clock = new ManualClock();
-  const server = await startServer({ memory: true, clock });
+  const server = await startServer({ memory: true, clock, smbPort: 0 });
   console.log('Server: Larimar, inside this program, in memory. Its clock is moved, so that nobody has to wait.');
   return {
     connectionString: server.connectionString,
+    smbPort: Number(new URL(server.origins.smb as string).port),
     letTimePass: async ({ seconds }) => {
       clock.advance({ seconds });
       console.log(`   (The server's clock is moved on by ${seconds} seconds.)`);
@@ -85,6 +90,7 @@ function givenServer(connectionString: string): Server {
   console.log('Server: the one of AZURE_STORAGE_CONNECTION_STRING. Where time has to pass, this program really waits.');
   return {
     connectionString,
+    smbPort: Number(process.env['LARIMAR_SMB_PORT'] ?? DEFAULT_SMB_PORT),
     letTimePass: async ({ seconds }) => {
       console.log(`   (Waiting for ${seconds} seconds.)`);
       await delay(seconds * 1000);

@@ -8,7 +8,7 @@ import { openBearerTokens } from './auth/bearer.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type AccountSettingOptions, chooseAccountSettings } from './config/account-settings.ts';
 import { type AccountSetting, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY, makeAccounts } from './config/accounts.ts';
-import type { LogMode } from './config/config.ts';
+import type { LogMode, SmbEncryption } from './config/config.ts';
 import { type Endpoints, reachable, renderConnectionString } from './config/connection-string.ts';
 import { lockData } from './config/data-lock.ts';
 import { Endings } from './config/endings.ts';
@@ -33,6 +33,7 @@ import { openHttpOutside } from './outside/http-outside.ts';
 import { openStorage } from './service/open-storage.ts';
 import type { StoreParts, WaitOptions } from './shared-store.ts';
 import { openLocalSignals } from './signals/local/local-signals.ts';
+import type { SmbServer, SmbServerOptions } from './smb/smb-server.ts';
 
 export type { Clock } from './base/clock.ts';
 export { ManualClock } from './base/clock.ts';
@@ -49,6 +50,10 @@ export interface ServerOptions extends StoreOptions, WaitOptions, AccountSetting
   readonly queuePort?: number;
   readonly tablePort?: number;
   readonly filePort?: number;
+  /** Of files over SMB: 0 is any that is free; null, the default here, opens none. */
+  readonly smbPort?: number | null;
+  /** Who must encrypt what goes over SMB. `auto`, the default: all but those on this machine. */
+  readonly smbEncryption?: SmbEncryption;
   /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
   readonly adminPort?: number | null;
   /** Of static websites: 0 is any that is free; null, the default here, opens none. */
@@ -72,7 +77,7 @@ export interface RunningServer {
   /** Each with the first account's name in its path, as connection strings want them. */
   readonly endpoints: Endpoints;
   /** Without an account: `http://127.0.0.1:10000`. */
-  readonly origins: Endpoints & { readonly admin: string | null; readonly web: string | null };
+  readonly origins: Endpoints & Readonly<Record<'smb' | 'admin' | 'web', string | null>>;
   /** The names of all accounts, the development account first. */
   readonly accounts: readonly string[];
   /** For the first account given, else for the development account. */
@@ -134,6 +139,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const file = await openHttpServer({ ...common, door: files, port: options.filePort ?? 0 });
     open.f = file;
     ownPorts.add(endings.keep(file).port);
+    const { smbPort = null, smbEncryption: encryption = 'auto' } = options;
+    const { host } = at;
+    const smb =
+      smbPort === null ? null : await openSmb({ storage, accounts, host, port: smbPort, encryption, log });
+    if (smb !== null) ownPorts.add(endings.keep(smb).port);
     const { webPort = null } = options;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });
     if (web !== null) ownPorts.add(endings.keep(web).port);
@@ -143,6 +153,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       queue: reachable(queue.origin),
       table: reachable(table.origin),
       file: reachable(file.origin),
+      smb: smb === null ? null : reachable(`smb://${host.includes(':') ? `[${host}]` : host}:${smb.port}`),
       admin: admin === null ? null : reachable(admin.origin),
       web: web === null ? null : reachable(web.origin),
     };
@@ -156,6 +167,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error;
   }
 }
+
+/** Loaded when it is asked for: most programs that run a server of their own speak HTTP. */
+const openSmb = async (options: SmbServerOptions): Promise<SmbServer> =>
+  (await import('./smb/smb-server.ts')).openSmbServer(options);
 
 const portOf = (origin: string): number => Number(new URL(origin).port);
 

@@ -74,7 +74,19 @@ const MAY_IMPORT: readonly (readonly [part: string, imports: readonly string[]])
   ['auth/', ['auth/', 'rules/', 'base/', 'service/storage-error.ts']],
   ['query/', ['query/', 'rules/', 'base/']],
   ['http/', ['http/', 'auth/', 'query/', 'service/', 'rules/', 'base/', 'engine/engine.ts', 'content/content.ts']],
-  ['smb/', ['smb/', 'auth/identity.ts', 'service/', 'rules/', 'base/', 'engine/engine.ts', 'engine/transact.ts']],
+  [
+    'smb/',
+    [
+      'smb/',
+      'auth/identity.ts',
+      'auth/client-address.ts',
+      'service/',
+      'rules/',
+      'base/',
+      'engine/engine.ts',
+      'engine/transact.ts',
+    ],
+  ],
   ['config/', ['config/', 'base/', 'auth/identity.ts', 'rules/']],
   ['cli/', ['cli/', 'config/', 'main.ts', 'service/check.ts']],
   [

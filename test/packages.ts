@@ -49,6 +49,18 @@ const TOOLS = {
     use: 'reads manifests',
     file: '/usr/lib/python3/dist-packages/yaml/__init__.py',
   },
+  smbclient: { packages: ['smbclient'], use: "Samba's command line client" },
+  smbtorture: { packages: ['samba-testsuite'], use: "Samba's tests of SMB servers" },
+  impacket: {
+    packages: ['python3-impacket'],
+    use: 'an SMB client that is driven step by step',
+    file: '/usr/lib/python3/dist-packages/impacket/smb3.py',
+  },
+  linuxGuest: {
+    packages: ['qemu-system-x86', 'busybox-static', 'cpio', 'cifs-utils'],
+    use: "a small machine whose kernel mounts shares: Linux's own SMB client",
+    programs: ['qemu-system-x86_64', 'busybox', 'cpio', 'mount.cifs'],
+  },
   faketime: { packages: ['faketime'], use: 'nodes whose clocks differ' },
 } as const satisfies Readonly<Record<string, DebianTool>>;
 

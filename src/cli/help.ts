@@ -23,4 +23,12 @@ Several nodes over one store: the same on each machine, and before them a load b
   export LARIMAR_ACCOUNTS=team:KEY
   larimar --host 0.0.0.0 --drain-seconds 10
 
+Files over SMB: the user is the account, the password its key
+  sudo mount -t cifs -o port=10445,user=devstoreaccount1,password=KEY //127.0.0.1/SHARE /mnt
+  smbclient -p 10445 -U devstoreaccount1%KEY //127.0.0.1/SHARE
+  net use Z: \\\\HOST\\SHARE KEY /user:devstoreaccount1 /tcpport:10445    Windows 11 24H2, Server 2025 and newer
+  Older Windows takes port 445 only, which needs a right of its own, or a redirection to the other port:
+  sudo setcap cap_net_bind_service=+ep "$(readlink -f "$(which node)")" && larimar --smb-port 445
+  sudo iptables -t nat -A PREROUTING -p tcp --dport 445 -j REDIRECT --to-ports 10445
+
 Connect any Azure SDK with UseDevelopmentStorage=true, or with the connection string that serve prints.`;

@@ -31,6 +31,8 @@ async function start(config: Config): Promise<RunningServer> {
       queuePort: config.queuePort,
       tablePort: config.tablePort,
       filePort: config.filePort,
+      smbPort: config.smbPort,
+      smbEncryption: config.smbEncryption,
       adminPort: config.adminPort,
       webPort: config.webPort,
       accounts: config.accounts,
@@ -54,13 +56,16 @@ function translate(error: unknown, config: Config): unknown {
   if (/^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) {
     return new ConfigError(`--cert and --key are no matching pair of PEM files (${(error as Error).message}).`);
   }
-  const [flag, asked, instead] = doorAt(port, config);
+  const { flag, asked, instead } = doorAt(port, config);
   const where = `${config.host}:${asked}`;
   switch (syscall === 'listen' || syscall === 'getaddrinfo' ? code : '') {
     case 'EADDRINUSE':
       return new ConfigError(`${where} is in use already. Choose another port with ${flag} (${instead}).`);
     case 'EACCES':
-      return new ConfigError(`${where}: not allowed to listen there. Choose a port above 1023 with ${flag}.`);
+      return new ConfigError(
+        `${where}: not allowed to listen there. Choose a port above 1023 with ${flag}` +
+          `${flag === '--smb-port' ? ', or see what larimar --help says about it' : ''}.`,
+      );
     case 'EADDRNOTAVAIL':
       return new ConfigError(`${config.host} is not an address of this machine. Set --host to one that is.`);
     case 'ENOTFOUND':
@@ -71,31 +76,39 @@ function translate(error: unknown, config: Config): unknown {
 }
 
 /** Which option asked for a port, and what else it takes. */
-function doorAt(
-  port: number | undefined,
-  { blobPort, queuePort, tablePort, filePort, adminPort, webPort }: Config,
-): [string, number, string] {
-  const orNone = '0 picks a free one, off opens none';
-  if (port !== undefined && port === adminPort) return ['--admin-port', adminPort, orNone];
-  if (port !== undefined && port === webPort) return ['--web-port', webPort, orNone];
-  if (port !== undefined && port === queuePort) return ['--queue-port', queuePort, '0 picks a free one'];
-  if (port !== undefined && port === tablePort) return ['--table-port', tablePort, '0 picks a free one'];
-  if (port !== undefined && port === filePort) return ['--file-port', filePort, '0 picks a free one'];
-  return ['--blob-port', blobPort, '0 picks a free one'];
+function doorAt(port: number | undefined, config: Config): { flag: string; asked: number; instead: string } {
+  const instead = '0 picks a free one';
+  const ports = [
+    ['--queue-port', config.queuePort],
+    ['--table-port', config.tablePort],
+    ['--file-port', config.filePort],
+  ] as const;
+  const optional = [
+    ['--smb-port', config.smbPort],
+    ['--admin-port', config.adminPort],
+    ['--web-port', config.webPort],
+  ] as const;
+  for (const [flag, asked] of ports) if (port === asked) return { flag, asked, instead };
+  for (const [flag, asked] of optional) {
+    if (asked !== null && port === asked) return { flag, asked, instead: `${instead}, off opens none` };
+  }
+  return { flag: '--blob-port', asked: config.blobPort, instead };
 }
 
 /** All doors are open. Of the lines of JSON the Blob service's is the last. */
 function announce(config: Config, server: RunningServer, version: string): void {
-  const { blob, queue, table, file, admin, web } = server.origins;
+  const { blob, queue, table, file, smb, admin, web } = server.origins;
   const others = [
     ...(admin === null ? [] : [{ service: 'admin', url: admin }]),
     ...(web === null ? [] : [{ service: 'web', url: web }]),
   ];
+  const overSmb = smb === null ? [] : [{ service: 'smb', url: smb }];
   const rows = [
     ['Blob', blob],
     ['Queue', queue],
     ['Table', table],
     ['File', file],
+    ...overSmb.map(({ url }) => ['SMB', url]),
     ...others.map(({ service, url }) => [service, url]),
     ...describeStore(config.store),
     ['accounts', server.accounts.join(', ')],
@@ -106,6 +119,7 @@ function announce(config: Config, server: RunningServer, version: string): void 
       { service: 'queue', url: queue },
       { service: 'table', url: table },
       { service: 'file', url: file },
+      ...overSmb,
       { service: 'blob', url: blob },
     ].map((door) => ({ event: 'listening', ...door })),
     text: [

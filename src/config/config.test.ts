@@ -23,6 +23,8 @@ test('without any option a server listens on this machine alone and stores in a 
     queuePort: 10_001,
     tablePort: 10_002,
     filePort: 10_003,
+    smbPort: 10_445,
+    smbEncryption: 'auto',
     adminPort: 10_004,
     webPort: 10_005,
     store: { kind: 'folder', path: './larimar-data' },
@@ -39,9 +41,9 @@ test('without any option a server listens on this machine alone and stores in a 
 
 test('what is set is what counts', async () => {
   const config = await configOf(
-    '--host 0.0.0.0 --blob-port 0 --queue-port 0 --table-port 0 --file-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
+    '--host 0.0.0.0 --blob-port 0 --queue-port 0 --table-port 0 --file-port 0 --smb-port 0 --admin-port 0 --web-port 0 --account team:a2V5:a2V5Mg== --allow-development-account --log json ' +
       '--data x --drain-seconds 30 --versioning team --container-retention-days 7 --rehydration-seconds 0 ' +
-      '--outside-copies off',
+      '--outside-copies off --smb-encryption required',
   );
   assert.deepEqual(config, {
     host: '0.0.0.0',
@@ -49,6 +51,8 @@ test('what is set is what counts', async () => {
     queuePort: 0,
     tablePort: 0,
     filePort: 0,
+    smbPort: 0,
+    smbEncryption: 'required',
     adminPort: 0,
     webPort: 0,
     store: { kind: 'folder', path: 'x' },
@@ -83,6 +87,9 @@ describe('what cannot be meant is refused in plain words', () => {
     ['--web-port no', /--web-port takes a number from 0 to 65535, or off, not "no"/],
     ['--admin-port 10005', /--admin-port and --web-port are both 10005/],
     ['--blob-port 10005', /--blob-port and --web-port are both 10005/],
+    ['--smb-port no', /--smb-port takes a number from 0 to 65535, or off, not "no"/],
+    ['--file-port 10445', /--file-port and --smb-port are both 10445/],
+    ['--smb-encryption no', /--smb-encryption takes auto, required or optional, not "no"/],
     ['--drain-seconds 1.5', /--drain-seconds takes a number of seconds from 0 to 3600, not "1\.5"/],
     ['--drain-seconds 3601', /--drain-seconds takes a number of seconds/],
     ['--drain-seconds=-1', /--drain-seconds takes a number of seconds/],
@@ -109,11 +116,13 @@ describe('what cannot be meant is refused in plain words', () => {
   }
 });
 
-test('off opens no admin door, and no web door', async () => {
+test('off opens no admin door, no web door, and none for SMB', async () => {
   assert.equal((await configOf('--admin-port off')).adminPort, null);
   assert.equal((await configOf('', { LARIMAR_ADMIN_PORT: 'off' })).adminPort, null);
   assert.equal((await configOf('--web-port off')).webPort, null);
   assert.equal((await configOf('', { LARIMAR_WEB_PORT: 'off' })).webPort, null);
+  assert.equal((await configOf('--smb-port off')).smbPort, null);
+  assert.equal((await configOf('', { LARIMAR_SMB_PORT: 'off' })).smbPort, null);
 });
 
 describe('what the command line says counts before what the environment says of the same thing', () => {

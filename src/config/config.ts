@@ -9,12 +9,18 @@ import { chooseStore, type StoreSetting } from './store-setting.ts';
 
 export type LogMode = 'text' | 'json' | 'silent';
 
+/** Who must encrypt what goes over SMB: all but those on this machine, everybody, or nobody. */
+export type SmbEncryption = 'auto' | 'required' | 'optional';
+
 export interface Config {
   readonly host: string;
   readonly blobPort: number;
   readonly queuePort: number;
   readonly tablePort: number;
   readonly filePort: number;
+  /** Of files over SMB; null: none. */
+  readonly smbPort: number | null;
+  readonly smbEncryption: SmbEncryption;
   /** Of health and readiness; null: none. */
   readonly adminPort: number | null;
   /** Of static websites; null: none. */
@@ -42,6 +48,8 @@ export const SERVE_OPTIONS: readonly OptionName[] = [
   'queuePort',
   'tablePort',
   'filePort',
+  'smbPort',
+  'smbEncryption',
   'adminPort',
   'webPort',
   'data',
@@ -69,6 +77,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
   const queuePort = parsePort('--queue-port', texts.queuePort?.[0] ?? OPTIONS.queuePort.fallback);
   const tablePort = parsePort('--table-port', texts.tablePort?.[0] ?? OPTIONS.tablePort.fallback);
   const filePort = parsePort('--file-port', texts.filePort?.[0] ?? OPTIONS.filePort.fallback);
+  const smbPort = parsePortOrOff('--smb-port', texts.smbPort?.[0] ?? OPTIONS.smbPort.fallback);
   const adminPort = parsePortOrOff('--admin-port', texts.adminPort?.[0] ?? OPTIONS.adminPort.fallback);
   const webPort = parsePortOrOff('--web-port', texts.webPort?.[0] ?? OPTIONS.webPort.fallback);
   refuseSharedPort({
@@ -76,6 +85,7 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
     '--queue-port': queuePort,
     '--table-port': tablePort,
     '--file-port': filePort,
+    '--smb-port': smbPort,
     '--admin-port': adminPort,
     '--web-port': webPort,
   });
@@ -85,6 +95,8 @@ export async function makeConfig(texts: OptionTexts): Promise<Config> {
     queuePort,
     tablePort,
     filePort,
+    smbPort,
+    smbEncryption: parseSmbEncryption(texts.smbEncryption?.[0] ?? OPTIONS.smbEncryption.fallback),
     adminPort,
     webPort,
     store: makeStore(texts),
@@ -153,6 +165,11 @@ function parseSwitch(flag: string, text: string | undefined): boolean {
 function parseOnOff(flag: string, text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new ConfigError(`${flag} takes on or off, not "${text}".`);
   return text === 'on';
+}
+
+function parseSmbEncryption(text: string): SmbEncryption {
+  if (text === 'auto' || text === 'required' || text === 'optional') return text;
+  throw new ConfigError(`--smb-encryption takes auto, required or optional, not "${text}".`);
 }
 
 function parseLog(text: string): LogMode {

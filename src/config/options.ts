@@ -61,6 +61,20 @@ export const OPTIONS = {
     environment: 'LARIMAR_FILE_PORT',
     fallback: '10003',
   },
+  smbPort: {
+    flag: '--smb-port',
+    value: 'PORT|off',
+    help: 'port of files over SMB (445: see below); 0 picks a free one, off opens none',
+    environment: 'LARIMAR_SMB_PORT',
+    fallback: '10445',
+  },
+  smbEncryption: {
+    flag: '--smb-encryption',
+    value: 'auto|required|optional',
+    help: 'who must encrypt SMB: all but this machine, everybody, or nobody',
+    environment: 'LARIMAR_SMB_ENCRYPTION',
+    fallback: 'auto',
+  },
   adminPort: {
     flag: '--admin-port',
     value: 'PORT|off',

@@ -12,7 +12,7 @@ import {
   mustAnswer,
   OPLOCK_LEVELS,
 } from './oplock.ts';
-import { ALL_ACCESS, NO_ACCESS, READS } from './share-mode.ts';
+import { NO_ACCESS, READS } from './share-mode.ts';
 
 const HELD = ['RWH', 'RH', 'RW', 'R', ''] as const;
 
@@ -26,7 +26,7 @@ describe('what a lease is broken to, from RWH, RH, RW, R and none', () => {
   for (const [breakClass, want] of [
     ['read', ['waits RH', '-', 'waits R', '-', '-']],
     ['write', ['waits none', 'goes on none', 'waits none', 'goes on none', '-']],
-    ['overwrite', ['waits none', 'waits none', 'waits none', 'goes on none', '-']],
+    ['overwrite', ['waits none', 'goes on none', 'waits none', 'goes on none', '-']],
     ['handle', ['waits RW', 'waits R', '-', '-', '-']],
     ['lease', ['waits RW', 'waits R', 'waits R', '-', '-']],
   ] as const) {
@@ -74,7 +74,7 @@ test('what is common to two states is within both', () => {
 });
 
 function granted(style: CachingStyle, wishes: readonly Caching[], around: Parameters<typeof grantCaching>[1]): string {
-  return wishes.map((caching) => grantCaching({ caching, style, access: ALL_ACCESS }, around) || '-').join(' ');
+  return wishes.map((caching) => grantCaching({ caching, style, reach: 'all' }, around) || '-').join(' ');
 }
 
 describe('what is granted', () => {
@@ -82,12 +82,15 @@ describe('what is granted', () => {
   const looker: Beside = { access: NO_ACCESS, caching: '', style: 'lease' };
   const readCaching: Beside = { ...reader, caching: 'R' };
   const handleCaching: Beside = { ...reader, caching: 'RH' };
+  const lookCaching: Beside = { ...looker, caching: 'RH' };
+  const writeCaching: Beside = { ...reader, caching: 'RWH' };
   const levelII: Beside = { ...reader, style: 'oplock', caching: 'R' };
   const alone = { beside: [], hasLocks: false, isLeased: false, isDirectory: false };
   for (const [what, around, lease, oplock] of [
     // Of the wishes RWH, RH, RW, R; and Batch, Exclusive, Level II.
     ['alone', alone, 'RWH RH RW R', 'RWH RW R'],
     ['beside one who only looks', { ...alone, beside: [looker] }, 'RWH RH RW R', 'R R R'],
+    ['beside one who only looks and caches', { ...alone, beside: [lookCaching] }, 'RH RH R R', '- - -'],
     ['beside one who reads', { ...alone, beside: [reader] }, 'RH RH R R', 'R R R'],
     ['beside one who caches reads', { ...alone, beside: [readCaching] }, 'RH RH R R', 'R R R'],
     ['beside one who caches its handle', { ...alone, beside: [handleCaching] }, 'RH RH R R', '- - -'],
@@ -102,7 +105,13 @@ describe('what is granted', () => {
     });
   }
 
-  test('to one who only looks: nothing', () => {
-    assert.equal(grantCaching({ caching: 'RWH', style: 'lease', access: NO_ACCESS }, alone), '');
+  test('to one who only looks: what a lease is asked for, and no oplock', () => {
+    assert.equal(grantCaching({ caching: 'RWH', style: 'lease', reach: 'attributes' }, alone), 'RWH');
+    assert.equal(grantCaching({ caching: 'RWH', style: 'oplock', reach: 'attributes' }, alone), '');
+  });
+
+  test('to one who only looks, beside one who was not asked to write: nothing', () => {
+    const around = { ...alone, beside: [writeCaching] };
+    assert.equal(grantCaching({ caching: 'RWH', style: 'lease', reach: 'attributes' }, around), '');
   });
 });

@@ -56,7 +56,7 @@ const goesOn = (to: Caching): Break => ({ to, isBlocking: false });
 const BREAKS: Readonly<Record<BreakClass, Readonly<Partial<Record<Caching, Break>>>>> = {
   read: { RWH: waits('RH'), RW: waits('R') },
   write: { RWH: waits(''), RH: goesOn(''), RW: waits(''), R: goesOn('') },
-  overwrite: { RWH: waits(''), RH: waits(''), RW: waits(''), R: goesOn('') },
+  overwrite: { RWH: waits(''), RH: goesOn(''), RW: waits(''), R: goesOn('') },
   handle: { RWH: waits('RW'), RH: waits('R') },
   lease: { RWH: waits('RW'), RH: waits('R'), RW: waits('R') },
 };
@@ -74,15 +74,24 @@ export interface Beside {
   readonly style: CachingStyle;
 }
 
+/**
+ * How far an open reaches that neither reads, writes nor deletes: to the attributes alone, to the security descriptor as
+ * well, or further. The first disturbs nobody's cache, the second no lease.
+ */
+export type Reach = 'attributes' | 'permissions' | 'all';
+
 export interface CachingWish {
   readonly caching: Caching;
   readonly style: CachingStyle;
-  readonly access: Access;
+  readonly reach: Reach;
 }
 
-/** What a new open gets of what it wishes to cache. Whatever the others had to give up, they have by now. */
+/**
+ * What a new open gets of what it wishes to cache. Whatever the others had to give up for it, they have by now: one that
+ * still caches writes was not asked, as the new one only looks.
+ */
 export function grantCaching(
-  { caching, style, access }: CachingWish,
+  { caching, style, reach }: CachingWish,
   {
     beside,
     hasLocks,
@@ -90,8 +99,9 @@ export function grantCaching(
     isDirectory,
   }: { beside: readonly Beside[]; hasLocks: boolean; isLeased: boolean; isDirectory: boolean },
 ): Caching {
-  if (access === NO_ACCESS || isDirectory) return '';
-  const isContested = beside.some((other) => style === 'oplock' || other.access !== NO_ACCESS);
+  if (isDirectory || (style === 'oplock' && reach === 'attributes')) return '';
+  if (beside.some((other) => cachesWrites(other.caching))) return '';
+  const isContested = beside.some((other) => style === 'oplock' || other.access !== NO_ACCESS || other.caching !== '');
   if (style === 'oplock' && isContested && beside.some((other) => cachesHandle(other.caching))) return '';
   let granted = isContested || isLeased || hasLocks ? withoutWrites(caching, style) : caching;
   if (beside.some((other) => other.style === 'oplock' && other.caching !== '')) granted = commonCaching(granted, 'R');

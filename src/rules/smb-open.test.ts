@@ -12,6 +12,7 @@ const OPEN: SmbOpen = {
   share: ALL_ACCESS,
   overwrites: false,
   deletesOnClose: false,
+  reach: 'all',
   caching: '',
   style: 'lease',
   cacheKey: 'new',
@@ -62,6 +63,13 @@ describe('what an open is refused for, first things first', () => {
     ['open and not shared', taken, FILE, OPEN, 'SharingViolation'],
     ['open and not shared, and looked at', taken, FILE, { ...OPEN, access: NO_ACCESS, share: NO_ACCESS }, 'ok'],
     ['open by one whom the new one excludes', usedBy({}), FILE, { ...OPEN, share: WRITES }, 'SharingViolation'],
+    [
+      'open by one who lets nobody write, and overwritten',
+      usedBy({ share: READS }),
+      FILE,
+      { ...OPEN, overwrites: true },
+      'SharingViolation',
+    ],
     ['open and shared', usedBy({}), FILE, OPEN, 'ok'],
   ] as const) {
     test(`${what}: ${want}`, () => assert.equal(shortOf(judgeOpen(inUse, node, open)), want));
@@ -74,15 +82,25 @@ describe('what others give up for an open, from RWH, RH, RW and R', () => {
     HELD.map((caching) => shortOf(judgeOpen(usedBy({ caching, ...held }), FILE, open)));
 
   test('that only looks: nothing', () => {
-    assert.deepEqual(judged({ ...OPEN, access: NO_ACCESS }), ['ok', 'ok', 'ok', 'ok']);
+    assert.deepEqual(judged({ ...OPEN, access: NO_ACCESS, reach: 'attributes' }), ['ok', 'ok', 'ok', 'ok']);
+  });
+
+  test('that looks at permissions: nothing of leases, and writes of oplocks', () => {
+    const looker = { ...OPEN, access: NO_ACCESS, reach: 'permissions' } as const;
+    assert.deepEqual(judged(looker), ['ok', 'ok', 'ok', 'ok']);
+    assert.equal(shortOf(judgeOpen(usedBy({ caching: 'RWH', style: 'oplock' }), FILE, looker)), 'waits a to R');
+  });
+
+  test('that changes permissions: their writes', () => {
+    assert.deepEqual(judged({ ...OPEN, access: NO_ACCESS }), ['waits a to RH', 'ok', 'waits a to R', 'ok']);
   });
 
   test('that is in nobody’s way: their writes', () => {
     assert.deepEqual(judged(OPEN), ['waits a to RH', 'ok', 'waits a to R', 'ok']);
   });
 
-  test('that overwrites: everything', () => {
-    const want = ['waits a to none', 'waits a to none', 'waits a to none', 'ok a to none'];
+  test('that overwrites: everything, and their writes are waited for', () => {
+    const want = ['waits a to none', 'ok a to none', 'waits a to none', 'ok a to none'];
     assert.deepEqual(judged({ ...OPEN, overwrites: true }), want);
   });
 

@@ -13,13 +13,14 @@ import {
   resolveConflict,
   type Verdict,
 } from './in-use.ts';
-import { breakOf, type Caching, type CachingStyle, grantCaching, isCachingWithin } from './oplock.ts';
-import { conflicts, isDeniedByLease, NO_ACCESS, type ShareMode, WRITES } from './share-mode.ts';
+import { breakOf, type Caching, type CachingStyle, grantCaching, isCachingWithin, type Reach } from './oplock.ts';
+import { conflicts, isDeniedByLease, type ShareMode, WRITES } from './share-mode.ts';
 
 export interface SmbOpen extends ShareMode {
   /** The content is replaced (overwrite, supersede). */
   readonly overwrites: boolean;
   readonly deletesOnClose: boolean;
+  readonly reach: Reach;
   /** What it wishes to cache. */
   readonly caching: Caching;
   readonly style: CachingStyle;
@@ -39,16 +40,20 @@ export function judgeOpen(inUse: InUse, node: Openable, open: SmbOpen): Verdict 
   if (node.isReadOnly && !node.isDirectory && writes(open)) return refusedWith('ReadOnlyAttribute');
   if (node.isReadOnly && open.deletesOnClose) return refusedWith('CannotDeleteFileOrDirectory');
   if (node.isLeased && isDeniedByLease(open)) return refusedWith('SharingViolation');
-  const offenders = inUse.opens.filter((other) => conflicts(other, open));
+  const asked = open.overwrites ? { ...open, access: open.access | WRITES } : open;
+  const offenders = inUse.opens.filter((other) => conflicts(other, asked));
   // A client is not asked to close what stands in its own way.
   if (offenders.some(({ cacheKey }) => cacheKey === open.cacheKey)) return refusedWith('SharingViolation');
   const conflict = resolveConflict(offenders, ({ caching, style }) => breakOf(caching, style, 'handle'));
   if (conflict !== null) return conflict;
-  if (open.access === NO_ACCESS && !open.overwrites) return { verdict: 'admitted', breaks: [] };
-  return resolveBreaks(othersOf(inUse, open.cacheKey), ({ caching, style }) =>
+  const disturbed = othersOf(inUse, open.cacheKey).filter(({ style }) => disturbs(open, style));
+  return resolveBreaks(disturbed, ({ caching, style }) =>
     breakOf(caching, style, open.overwrites ? 'overwrite' : 'read'),
   );
 }
+
+const disturbs = ({ reach, overwrites }: SmbOpen, style: CachingStyle): boolean =>
+  overwrites || reach === 'all' || (reach === 'permissions' && style === 'oplock');
 
 const writes = ({ access, overwrites }: SmbOpen): boolean => overwrites || (access & WRITES) !== 0;
 

@@ -16,6 +16,7 @@ import { doWhatIsDue } from './do-what-is-due.ts';
 import { Extents } from './extents/extents.ts';
 import { Readers } from './extents/readers.ts';
 import { Sweeper } from './extents/sweeper.ts';
+import { FileChanges } from './file/opens/changes.ts';
 import { OpenTable } from './file/opens/open-table.ts';
 import { Known } from './known.ts';
 import { Census, SETTLING_BEATS } from './nodes/census.ts';
@@ -96,6 +97,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   const sweeper: Sweeper = new Sweeper({ engine, content, extents, nodes, census, onError });
   const copies = new Copies({ storage: () => storage, nodes, signals, onError });
   const opens = new OpenTable({ storage: () => storage, owner: nodes.id, signals, onError });
+  const fileChanges = new FileChanges({ signals, owner: nodes.id });
   const storage: Storage = {
     engine,
     extents,
@@ -106,6 +108,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
     dispenser: new Dispenser(() => storage),
     counting: new CountShards(),
     opens,
+    fileChanges,
     clock,
     ids,
     etags: new EtagSource(options.slot),
@@ -117,15 +120,18 @@ export async function openStorage(options: StorageOptions): Promise<OpenStorage>
   await duties.start();
   await copies.start();
   await opens.start();
+  await fileChanges.start();
   const beat = async (): Promise<void> => {
     await duties.beat();
     await copies.look();
     await opens.look();
+    fileChanges.look();
   };
   const beats = beatEvery(options.beatMs === undefined ? BEAT_MS : options.beatMs, { beat, onError });
   const close = async (): Promise<void> => {
     await Promise.all([duties.finish(), copies.close(), opens.stop()]);
     beats.stop();
+    fileChanges.stop();
     tellLeader.stop();
     // Where that fails, closing the engine does the same.
     await duties.leave().catch(onError);

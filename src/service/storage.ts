@@ -8,6 +8,7 @@ import type { Outside } from './copy/outside.ts';
 import type { CountShards } from './count-shards.ts';
 import type { Extents } from './extents/extents.ts';
 import type { Readers } from './extents/readers.ts';
+import type { FileChanges } from './file/opens/changes.ts';
 import type { OpenTable } from './file/opens/open-table.ts';
 import type { Known } from './known.ts';
 import type { PageHolds } from './pages/page-holds.ts';
@@ -26,6 +27,8 @@ export interface Storage {
   readonly counting: CountShards;
   /** What SMB clients have open. */
   readonly opens: OpenTable;
+  /** What they change, for those who watch directories. */
+  readonly fileChanges: FileChanges;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly etags: EtagSource;

@@ -1,5 +1,6 @@
 /** NTSTATUS: what every SMB response says first ([MS-ERREF] 2.3), and how refusals of the service are said in it. */
 import type { ErrorCode } from '../rules/error-code.ts';
+import { type OpenRefusal, OpenRefused } from '../service/file/opens/open-refused.ts';
 import { OpenClosed } from '../service/file/opens/use-open.ts';
 import { WaitCancelled } from '../service/file/opens/waits.ts';
 import { StorageError } from '../service/storage-error.ts';
@@ -21,6 +22,7 @@ export const Status = {
   INVALID_DEVICE_REQUEST: 0xc000_0010,
   END_OF_FILE: 0xc000_0011,
   MORE_PROCESSING_REQUIRED: 0xc000_0016,
+  INVALID_VIEW_SIZE: 0xc000_001f,
   ACCESS_DENIED: 0xc000_0022,
   BUFFER_TOO_SMALL: 0xc000_0023,
   OBJECT_NAME_INVALID: 0xc000_0033,
@@ -42,12 +44,16 @@ export const Status = {
   DISK_FULL: 0xc000_007f,
   INSUFFICIENT_RESOURCES: 0xc000_009a,
   MEDIA_WRITE_PROTECTED: 0xc000_00a2,
+  BAD_IMPERSONATION_LEVEL: 0xc000_00a5,
+  PIPE_BUSY: 0xc000_00ae,
+  PIPE_DISCONNECTED: 0xc000_00b0,
   FILE_IS_A_DIRECTORY: 0xc000_00ba,
   NOT_SUPPORTED: 0xc000_00bb,
   NETWORK_NAME_DELETED: 0xc000_00c9,
   BAD_NETWORK_NAME: 0xc000_00cc,
   REQUEST_NOT_ACCEPTED: 0xc000_00d0,
   NOT_SAME_DEVICE: 0xc000_00d4,
+  PIPE_EMPTY: 0xc000_00d9,
   INVALID_OPLOCK_PROTOCOL: 0xc000_00e3,
   INTERNAL_ERROR: 0xc000_00e5,
   UNEXPECTED_NETWORK_ERROR: 0xc000_00c4,
@@ -91,6 +97,7 @@ export const statusName = (status: number): string => NAMES.get(status) ?? `0x${
 
 /** What the file service refuses with; nothing else reaches SMB clients. */
 const OF_CODES: Readonly<Partial<Record<ErrorCode, Status>>> = {
+  AuthorizationPermissionMismatch: Status.ACCESS_DENIED,
   CannotDeleteFileOrDirectory: Status.CANNOT_DELETE,
   ClientCacheFlushDelay: Status.SHARING_VIOLATION,
   DirectoryNotEmpty: Status.DIRECTORY_NOT_EMPTY,
@@ -113,9 +120,19 @@ const OF_CODES: Readonly<Partial<Record<ErrorCode, Status>>> = {
   SMBDeletePending: Status.DELETE_PENDING,
 };
 
+const OF_REFUSALS: Readonly<Record<OpenRefusal, Status>> = {
+  'is a directory': Status.FILE_IS_A_DIRECTORY,
+  'not a directory': Status.NOT_A_DIRECTORY,
+  'overwrites a directory': Status.INVALID_PARAMETER,
+  'hidden or system': Status.ACCESS_DENIED,
+  'key of another file': Status.INVALID_PARAMETER,
+  'too many handles': Status.TOO_MANY_OPENED_FILES,
+};
+
 /** Null: something of ours is broken. */
 export function statusOf(error: unknown): Status | null {
   if (error instanceof SmbError) return error.status;
+  if (error instanceof OpenRefused) return OF_REFUSALS[error.refusal];
   if (error instanceof OpenClosed) return Status.FILE_CLOSED;
   if (error instanceof WaitCancelled) return Status.CANCELLED;
   return error instanceof StorageError ? (OF_CODES[error.code] ?? null) : null;

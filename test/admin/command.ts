@@ -24,8 +24,8 @@ export class Command {
 
   constructor(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const child = spawn(process.execPath, ['--enable-source-maps', LARIMAR_COMMAND, ...args], {
-      // Several commands run side by side, and the port that a website has by itself is one.
-      env: { ...process.env, LARIMAR_WEB_PORT: 'off', ...env },
+      // Several commands run side by side, and the ports that websites and SMB have by themselves are one each.
+      env: { ...process.env, LARIMAR_WEB_PORT: 'off', LARIMAR_SMB_PORT: 'off', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child = child;

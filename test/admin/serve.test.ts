@@ -1,8 +1,9 @@
 /** `larimar serve` and its doors: what it announces, what it refuses, and how it stops. */
 // engines: embedded
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { freePort } from '../harness/free-port.ts';
 import { send } from '../harness/http.ts';
@@ -45,6 +46,22 @@ async function readyReason(admin: string): Promise<string | null> {
   return reason ?? null;
 }
 
+/** How the answer to an SMB client begins that offers version 2.1. */
+async function smbAnswerAt(port: number): Promise<string> {
+  const negotiate = Buffer.alloc(4 + 64 + 38);
+  negotiate.writeUInt32BE(negotiate.length - 4, 0);
+  negotiate.write('\u00feSMB', 4, 'latin1');
+  negotiate.writeUInt16LE(64, 8);
+  negotiate.writeUInt16LE(1, 18);
+  negotiate.set([36, 0, 1, 0, 1], 68);
+  negotiate.writeUInt16LE(0x0210, 104);
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  socket.write(negotiate);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return answer.toString('latin1', 4, 8);
+}
+
 const untilStopping = (admin: string): Promise<boolean> =>
   until({ what: 'readiness is gone', limitSeconds: 30 }, async () => (await readyReason(admin)) === 'stopping');
 
@@ -68,6 +85,14 @@ describe('the announcement', () => {
     assert.equal((await fetch(`${web}/devstoreaccount1/`)).headers.get('x-ms-error-code'), 'WebsiteNotEnabled');
     const written = start(t, ['--memory', '--admin-port=off', '--web-port=0', '--log=json']);
     await written.printed(/"event":"listening","service":"web","url":"http:\/\/127\.0\.0\.1:\d+"}\n/);
+  });
+
+  test('names the SMB door, for people and for programs, which then speaks SMB', async (t) => {
+    const spoken = start(t, ['--memory', '--admin-port=off', '--smb-port=0']);
+    const [, port] = await spoken.printed(/^ {2}SMB {8}smb:\/\/127\.0\.0\.1:(\d+)$/m);
+    assert.equal(await smbAnswerAt(Number(port)), '\u00feSMB');
+    const written = start(t, ['--memory', '--admin-port=off', '--smb-port=0', '--log=json']);
+    await written.printed(/"event":"listening","service":"smb","url":"smb:\/\/127\.0\.0\.1:\d+"}\n.*"service":"blob"/);
   });
 
   test('names the Queue, the Table and the File service, for people and in the connection string', async (t) => {
@@ -121,7 +146,11 @@ describe('a stop', () => {
 });
 
 describe('a start that cannot be', () => {
-  for (const [flag, ...more] of [['--admin-port'], ['--web-port', '--admin-port=off']] as const) {
+  for (const [flag, ...more] of [
+    ['--admin-port'],
+    ['--web-port', '--admin-port=off'],
+    ['--smb-port', '--admin-port=off'],
+  ] as const) {
     test(`for a port of ${flag} that is in use names both`, async (t) => {
       const other = createServer().listen({ host: '127.0.0.1', port: 0 });
       await new Promise((resolve) => other.once('listening', resolve));

@@ -26,6 +26,7 @@ function serveOn(dataFolder: string): Promise<Ending> {
     '--queue-port=0',
     '--table-port=0',
     '--file-port=0',
+    '--smb-port=off',
     `--data=${dataFolder}`,
     '--log=json',
   ];

@@ -23,6 +23,7 @@ export interface Upstream {
   readonly queuePort: number;
   readonly tablePort: number;
   readonly filePort: number;
+  readonly smbPort: number;
   readonly adminPort: number;
 }
 
@@ -32,6 +33,8 @@ export interface Balancer {
   readonly queueUrl: string;
   readonly tableUrl: string;
   readonly fileUrl: string;
+  /** Null: it does not balance SMB. */
+  readonly smbPort: number | null;
   stop(): Promise<void>;
 }
 
@@ -50,7 +53,7 @@ function replaceOnce(text: string, [what, by]: readonly [string, string]): strin
 export function haproxyText(
   shipped: string,
   nodes: readonly Upstream[],
-  ports: { blob: number; queue: number; table: number; file: number; status: number },
+  ports: { blob: number; queue: number; table: number; file: number; smb: number; status: number },
 ): string {
   assert.equal(nodes.length, 3);
   return [
@@ -58,14 +61,16 @@ export function haproxyText(
     ['bind :10001\n', `bind 127.0.0.1:${ports.queue}\n`] as const,
     ['bind :10002\n', `bind 127.0.0.1:${ports.table}\n`] as const,
     ['bind :10003\n', `bind 127.0.0.1:${ports.file}\n`] as const,
+    ['bind :10445\n', `bind 127.0.0.1:${ports.smb}\n`] as const,
     ['bind :10005\n', `bind 127.0.0.1:${ports.status}\n`] as const,
-    ...nodes.flatMap(({ port, queuePort, tablePort, filePort, adminPort }, index) => {
+    ...nodes.flatMap(({ port, queuePort, tablePort, filePort, smbPort, adminPort }, index) => {
       const name = `node${index + 1}`;
       return [
         [`server ${name} ${name}:10000\n`, `server ${name} 127.0.0.1:${port} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10001\n`, `server ${name} 127.0.0.1:${queuePort} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10002\n`, `server ${name} 127.0.0.1:${tablePort} port ${adminPort}\n`] as const,
         [`server ${name} ${name}:10003\n`, `server ${name} 127.0.0.1:${filePort} port ${adminPort}\n`] as const,
+        [`server ${name} ${name}:10445\n`, `server ${name} 127.0.0.1:${smbPort} port ${adminPort}\n`] as const,
       ];
     }),
   ].reduce(replaceOnce, shipped);
@@ -78,6 +83,7 @@ export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer
     queue: await freePort(),
     table: await freePort(),
     file: await freePort(),
+    smb: await freePort(),
     status: await freePort(),
   };
   const text = haproxyText(await readFile(HAPROXY_FILE, 'utf8'), nodes, ports);
@@ -89,6 +95,7 @@ export async function startHaproxy(nodes: readonly Upstream[]): Promise<Balancer
     queueUrl: `http://127.0.0.1:${ports.queue}`,
     tableUrl: `http://127.0.0.1:${ports.table}`,
     fileUrl: `http://127.0.0.1:${ports.file}`,
+    smbPort: ports.smb,
     isUp: () => answersOk(`http://127.0.0.1:${ports.status}/alive`),
   });
 }
@@ -135,6 +142,7 @@ export async function startNginx(nodes: readonly Upstream[]): Promise<Balancer> 
     queueUrl: `http://127.0.0.1:${queuePort}`,
     tableUrl: `http://127.0.0.1:${tablePort}`,
     fileUrl: `http://127.0.0.1:${filePort}`,
+    smbPort: null,
     isUp: () => accepts(port),
   });
 }
@@ -148,6 +156,7 @@ interface Start {
   readonly queueUrl: string;
   readonly tableUrl: string;
   readonly fileUrl: string;
+  readonly smbPort: number | null;
   readonly isUp: () => Promise<boolean>;
 }
 

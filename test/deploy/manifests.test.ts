@@ -155,7 +155,7 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [first, ...others] = composeNodes();
     assert.equal(others.length, 2);
     for (const other of others) assert.deepEqual(other, first);
-    for (const port of [10_000, 10_002]) {
+    for (const port of [10_000, 10_001, 10_002, 10_003, 10_445]) {
       const lines = textOf(HAPROXY_FILE).matchAll(new RegExp(`^ {2}server node\\d node\\d:${port}$`, 'gm'));
       assert.equal([...lines].length, 3);
     }
@@ -176,10 +176,11 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
           config.queuePort,
           config.tablePort,
           config.filePort,
+          config.smbPort,
           config.adminPort,
           config.tls,
         ],
-        ['0.0.0.0', 10_000, 10_001, 10_002, 10_003, 10_004, null],
+        ['0.0.0.0', 10_000, 10_001, 10_002, 10_003, 10_445, 10_004, null],
       );
       assert.deepEqual(config.accounts, [{ name: 'team', keys: [KEY] }]);
     });
@@ -194,10 +195,10 @@ describe('the YAML files', { skip: missingTool('pythonYaml') }, () => {
     const [{ ports }] = deployment().containers;
     assert.deepEqual(
       ports.map(({ containerPort }) => containerPort),
-      [10_000, 10_001, 10_002, 10_003, 10_004],
+      [10_000, 10_001, 10_002, 10_003, 10_445, 10_004],
     );
     assert.match(textOf(HAPROXY_FILE), /^ {2}default-server check port 10004 /m);
-    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10001 10002 10003 10004$/m);
+    assert.match(textOf('Dockerfile'), /^EXPOSE 10000 10001 10002 10003 10004 10445$/m);
   });
 
   test('a node drains for longer than the balancer takes to notice, and is left the time to finish', async () => {

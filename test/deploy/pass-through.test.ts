@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { until } from '../harness/until.ts';
 import { findProgram, missingTool } from '../packages.ts';
@@ -211,6 +212,27 @@ for (const { name, start, skip, triesElsewhere } of BALANCERS) {
     });
 
     if (name === 'haproxy') {
+      test('SMB goes through byte for byte, each client always to the same node, and not all to one', async () => {
+        const port = balancer.smbPort as number;
+        const hello = Buffer.from('\u00feSMB\0 no HTTP at all');
+        const nodesOf = async (client: string): Promise<number[]> => {
+          const told: number[] = [];
+          for (let time = 0; time < 3; time++) {
+            const socket = connect({ port, host: '127.0.0.1', localAddress: client });
+            socket.write(hello);
+            const [answer] = (await once(socket, 'data')) as [Buffer];
+            socket.destroy();
+            assert.deepEqual(answer.subarray(2), hello);
+            told.push(answer.readUInt16LE(0));
+          }
+          return told;
+        };
+        const clients = Array.from({ length: 12 }, (_, at) => `127.0.0.${at + 2}`);
+        const chosen = await Promise.all(clients.map(nodesOf));
+        for (const [first, ...others] of chosen) assert.deepEqual(others, [first, first]);
+        assert.ok(new Set(chosen.flat()).size > 1, 'one node has all');
+      });
+
       test('a node that is not ready gets no more requests, and finishes those it has', async () => {
         const leaving = nodes[0] as RecordingNode;
         const [begun, finish] = [gate<void>(), gate<void>()];

@@ -1,10 +1,11 @@
 /**
  * What stands behind a balancer in tests of the balancer itself: it notes what reaches it, byte for byte as far as HTTP
- * has bytes, and answers as the test says. Its admin port answers /ready.
+ * has bytes, and answers as the test says. Its admin port answers /ready. What comes to its port for SMB it gives back, with
+ * the port before it.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 
 export interface Recorded {
   readonly method: string;
@@ -22,6 +23,7 @@ export class RecordingNode {
   behave: Behaviour | null = null;
   readonly #door: Server;
   readonly #admin: Server;
+  readonly #smb: TcpServer;
 
   private constructor() {
     this.#door = createServer({ maxHeaderSize: 128 * 1024 }, (request, response) => {
@@ -32,11 +34,15 @@ export class RecordingNode {
       const isRight = request.url === '/ready' && request.method === 'GET';
       response.writeHead(isRight ? (this.isReady ? 200 : 503) : 404).end();
     });
+    this.#smb = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', (bytes) => socket.write(Buffer.concat([this.#smbName(), bytes])));
+    });
   }
 
   static async start(): Promise<RecordingNode> {
     const node = new RecordingNode();
-    for (const server of [node.#door, node.#admin]) {
+    for (const server of [node.#door, node.#admin, node.#smb]) {
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
     }
@@ -60,8 +66,18 @@ export class RecordingNode {
     return this.port;
   }
 
+  get smbPort(): number {
+    return (this.#smb.address() as AddressInfo).port;
+  }
+
   get adminPort(): number {
     return (this.#admin.address() as AddressInfo).port;
+  }
+
+  #smbName(): Buffer {
+    const name = Buffer.alloc(2);
+    name.writeUInt16LE(this.smbPort);
+    return name;
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -91,6 +107,7 @@ export class RecordingNode {
   async stop(): Promise<void> {
     await this.#close(this.#door);
     await this.#close(this.#admin);
+    this.#smb.close();
   }
 
   async #close(server: Server): Promise<void> {

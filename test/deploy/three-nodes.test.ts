@@ -30,6 +30,7 @@ const upstreamOf = (node: ServerProcess): Upstream => ({
   queuePort: Number(new URL(node.queueUrl).port),
   tablePort: Number(new URL(node.tableUrl).port),
   filePort: Number(new URL(node.fileUrl).port),
+  smbPort: node.smbPort,
   adminPort: Number(new URL(node.adminUrl).port),
 });
 
@@ -89,7 +90,9 @@ describe('three nodes behind HAProxy', { skip: missingTool('haproxy') || missing
   before(async () => {
     place = await freshPlace();
     const options = [`--drain-seconds=${DRAIN_SECONDS}`];
-    nodes = await Promise.all(Array.from({ length: NODE_COUNT }, () => startServerProcess({ place, options })));
+    nodes = await Promise.all(
+      Array.from({ length: NODE_COUNT }, () => startServerProcess({ place, options, smb: 'auto' })),
+    );
     balancer = await startHaproxy(nodes.map(upstreamOf));
     const { name, key } = DEVELOPMENT_ACCOUNT;
     const endpoint = accountEndpoint(balancer.url, DEVELOPMENT_ACCOUNT);

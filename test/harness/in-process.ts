@@ -4,6 +4,7 @@
  */
 import { after } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
+import type { SmbEncryption } from '../../src/config/config.ts';
 import { type AccountSettingOptions, startServer } from '../../src/main.ts';
 import { accountEndpoint, connectionStringOf, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions } from './engines.ts';
@@ -16,6 +17,8 @@ export interface InProcessServer {
   readonly queueUrl: string;
   readonly tableUrl: string;
   readonly fileUrl: string;
+  /** Of files over SMB, where it was asked for. */
+  readonly smbPort: number;
   endpoint(account?: TestAccount): string;
   queueEndpoint(account?: TestAccount): string;
   tableEndpoint(account?: TestAccount): string;
@@ -28,6 +31,8 @@ export interface InProcessOptions extends PlaceOptions {
   readonly accounts?: readonly TestAccount[];
   /** Versions, retention of containers and the like. */
   readonly settings?: AccountSettingOptions;
+  /** Open a port for SMB too; who must encrypt there. */
+  readonly smb?: SmbEncryption;
   /** A place of the caller's, which is then not removed. */
   readonly place?: Place;
   /** Shared by several servers. */
@@ -46,6 +51,7 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
       ...options.settings,
       accounts: [DEVELOPMENT_ACCOUNT, ...accounts].map(({ name, key }) => ({ name, keys: [key] })),
       blobPort: 0,
+      ...(options.smb === undefined ? {} : { smbPort: 0, smbEncryption: options.smb }),
       clock,
       log: 'silent',
     });
@@ -53,13 +59,17 @@ export async function startInProcess(options: InProcessOptions = {}): Promise<In
       await server.close();
       await removePlace();
     });
-    const { blob: url, queue: queueUrl, table: tableUrl, file: fileUrl } = server.origins;
+    const { blob: url, queue: queueUrl, table: tableUrl, file: fileUrl, smb } = server.origins;
     return {
       clock,
       url,
       queueUrl,
       tableUrl,
       fileUrl,
+      get smbPort() {
+        if (smb === null) throw new Error('this server was started without smb');
+        return Number(new URL(smb).port);
+      },
       endpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(url, account),
       queueEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(queueUrl, account),
       tableEndpoint: (account = DEVELOPMENT_ACCOUNT) => accountEndpoint(tableUrl, account),

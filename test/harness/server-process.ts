@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { SmbEncryption } from '../../src/config/config.ts';
 import { accountEndpoint, connectionStringOf, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions, storeArguments } from './engines.ts';
 
@@ -22,6 +23,8 @@ export interface ServerProcessOptions extends Pick<PlaceOptions, 'content'> {
   readonly place?: Place;
   /** Serve TLS with this certificate. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
+  /** Open a port for SMB too; who must encrypt there. */
+  readonly smb?: SmbEncryption;
   /** Further options of `larimar serve`. */
   readonly options?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -75,6 +78,12 @@ export class ServerProcess {
     return this.#door('file');
   }
 
+  /** Of files over SMB. */
+  get smbPort(): number {
+    if (this.#options.smb === undefined) throw new Error('this server was started without smb');
+    return this.#port('smb');
+  }
+
   #door(service: string): string {
     return `${this.#options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port(service)}`;
   }
@@ -116,7 +125,7 @@ export class ServerProcess {
 
   /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
   async start(): Promise<void> {
-    const { accounts = [], options = [], env = {}, wrapper = [], tls } = this.#options;
+    const { accounts = [], options = [], env = {}, wrapper = [], tls, smb } = this.#options;
     const keys = accounts.length === 0 ? [] : [DEVELOPMENT_ACCOUNT, ...accounts];
     const argv = [
       ...wrapper,
@@ -128,6 +137,7 @@ export class ServerProcess {
       `--queue-port=${this.#port('queue')}`,
       `--table-port=${this.#port('table')}`,
       `--file-port=${this.#port('file')}`,
+      ...(smb === undefined ? ['--smb-port=off'] : [`--smb-port=${this.#port('smb')}`, `--smb-encryption=${smb}`]),
       `--admin-port=${this.#port('admin')}`,
       '--web-port=off',
       ...storeArguments(this.place),

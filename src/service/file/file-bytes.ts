@@ -12,7 +12,7 @@ import { createPages } from '../pages/page-map.ts';
 import { PAGE_SETTINGS } from '../pages/page-settings.ts';
 import { resizePages, writePages } from '../pages/write-pages.ts';
 import { UnreadableRecord } from '../records/codec.ts';
-import { decodeInline } from '../records/extent-record.ts';
+import { decodeInline, type ExtentRef } from '../records/extent-record.ts';
 import { extentKey } from '../records/keys.ts';
 import type { LayoutPiece } from '../records/layout.ts';
 import type { FileContent } from '../records/node-record.ts';
@@ -41,30 +41,57 @@ export function splitPages(range: Span): { headBytes: number; middleBytes: numbe
   return { headBytes: firstWhole - start, middleBytes: lastWhole - firstWhole, tailBytes: end - lastWhole };
 }
 
-/** What was read of extents for a transaction that could not do it by itself: they never change, so it stays true. */
+/** What is known of extents in a transaction that cannot read them by itself: they never change, so it stays true. */
 export class OldBytes {
   readonly #bytes = new Map<string, Uint8Array>();
+  readonly #extents = new Map<Id, Uint8Array>();
 
   get(piece: LayoutPiece): Uint8Array {
-    const bytes = this.#bytes.get(nameOf(piece));
-    if (bytes === undefined) throw new BytesNeeded(piece);
+    const { extent, offsetBytes, lengthBytes } = piece;
+    const bytes =
+      this.#bytes.get(nameOf(piece)) ??
+      this.#extents.get(extent.id)?.subarray(offsetBytes, offsetBytes + lengthBytes) ??
+      null;
+    if (bytes === null) throw new BytesNeeded([piece]);
     return bytes;
   }
 
   note(piece: LayoutPiece, bytes: Uint8Array): void {
     this.#bytes.set(nameOf(piece), bytes);
   }
+
+  /** All of an extent: one that the transaction itself publishes can be read nowhere else. */
+  noteExtent({ id }: ExtentRef, bytes: Uint8Array): void {
+    this.#extents.set(id, bytes);
+  }
 }
 
 const nameOf = ({ extent, offsetBytes }: LayoutPiece): string => `${extent.id}/${offsetBytes}`;
 
-class BytesNeeded extends Error {
-  readonly piece: LayoutPiece;
+/** Of the content store, and the transaction is to be run again with them. */
+export class BytesNeeded extends Error {
+  readonly pieces: readonly LayoutPiece[];
 
-  constructor(piece: LayoutPiece) {
-    super('bytes of an extent are needed');
-    this.piece = piece;
+  constructor(pieces: readonly LayoutPiece[]) {
+    super('bytes of extents are needed');
+    this.pieces = pieces;
   }
+}
+
+/** Does it with one after the other, also where bytes are missing, and says in the end what all of them are missing. */
+export async function gatherNeeds<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R[]> {
+  const needed: LayoutPiece[] = [];
+  const results: R[] = [];
+  for (const item of items) {
+    try {
+      results.push(await act(item));
+    } catch (error) {
+      if (!(error instanceof BytesNeeded)) throw error;
+      needed.push(...error.pieces);
+    }
+  }
+  if (needed.length > 0) throw new BytesNeeded(needed);
+  return results;
 }
 
 /** Runs a change, and again whenever it has found out that it needs old bytes from the content store. */
@@ -79,39 +106,63 @@ export async function withOldBytes<T>(
       return await change(old);
     } catch (error) {
       if (!(error instanceof BytesNeeded)) throw error;
-      const { extent } = error.piece;
-      if (gone.has(extent.id)) throw new UnreadableRecord(`extent ${extent.id} has no record`);
-      const bytes = await readers.readExtent(error.piece);
-      // Others have written there meanwhile, and the change will find out.
-      if (bytes === null) gone.add(extent.id);
-      else old.note(error.piece, bytes);
+      await Promise.all(
+        error.pieces.map(async (piece) => {
+          const { id } = piece.extent;
+          if (gone.has(id)) throw new UnreadableRecord(`extent ${id} has no record`);
+          const bytes = await readers.readExtent(piece);
+          // Others have written there meanwhile, and the change will find out.
+          if (bytes === null) gone.add(id);
+          else old.note(piece, bytes);
+        }),
+      );
     }
   }
 }
 
 type Parts = Pick<Storage, 'extents'> & { readonly ids: Pick<IdSource, 'next'> };
 
+/** What begins or ends within pages is one extent with them, if it is small. */
 export async function writeBytes(
   tx: Transaction,
   parts: Parts,
   content: FileContent,
   { taken, old }: { taken: TakenBytes; old: OldBytes },
 ): Promise<FileContent> {
-  const { head, middle, tail, offsetBytes } = taken;
+  const { offsetBytes, head, middle, tail } = taken;
+  const tailAt = offsetBytes + head.length + (middle?.lengthBytes ?? 0);
+  const edges = [
+    { at: offsetBytes, bytes: head },
+    { at: tailAt, bytes: tail },
+  ];
+  const [headPage, tailPage] = (await gatherNeeds(edges, async ({ at, bytes }) => {
+    if (bytes.length === 0) return bytes;
+    const page = content.kind === 'empty' ? null : await oldPage(tx, content, { at, old });
+    return patched(page ?? new Uint8Array(PAGE_BYTES), at, bytes);
+  })) as [Uint8Array, Uint8Array];
   let pages = content.kind === 'empty' ? createPages(tx, parts.ids) : content;
-  const patch = async (at: number, bytes: Uint8Array): Promise<void> => {
-    if (bytes.length === 0) return;
-    const page = await oldPage(tx, pages, { at, old });
-    pages = await putPage(tx, parts, pages, at, patched(page ?? new Uint8Array(PAGE_BYTES), at, bytes));
-  };
-  await patch(offsetBytes, head);
-  const middleAt = offsetBytes + head.length;
-  if (middle !== null) {
-    const range = { offsetBytes: middleAt, lengthBytes: middle.lengthBytes };
-    pages = await writePages(tx, parts.extents, pages, range, middle);
+  let at = pageStart(offsetBytes);
+  for (const extent of wholePages(parts, headPage, middle, tailPage)) {
+    const { lengthBytes } = extent;
+    pages = await writePages(tx, parts.extents, pages, { offsetBytes: at, lengthBytes }, extent);
+    at += lengthBytes;
   }
-  await patch(middleAt + (middle?.lengthBytes ?? 0), tail);
   return pages;
+}
+
+/** One after the other. */
+function wholePages(
+  { extents }: Parts,
+  head: Uint8Array,
+  middle: StagedExtent | null,
+  tail: Uint8Array,
+): StagedExtent[] {
+  const stage = (...pieces: Uint8Array[]): StagedExtent[] => {
+    const filled = pieces.filter(({ length }) => length > 0);
+    return filled.length === 0 ? [] : [extents.stageSmall(Buffer.concat(filled))];
+  };
+  if (middle === null) return stage(head, tail);
+  return 'bytes' in middle.body ? stage(head, middle.body.bytes, tail) : [...stage(head), middle, ...stage(tail)];
 }
 
 /** Whole pages are given back; of others what is cleared is zeros from now on. */

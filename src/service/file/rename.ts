@@ -1,22 +1,20 @@
 /**
- * Rename File and Rename Directory: one row goes to another place, whatever is below it. Both ways are read in the same
- * transaction, so that of two directories which are moved into each other at the same time one is refused.
+ * Rename File and Rename Directory. Both ways are read in the same transaction, so that of two directories which are moved
+ * into each other at the same time one is refused.
  */
-import { isPending } from '../../rules/copy.ts';
-import { type EntryKind, isReadOnly } from '../../rules/file-attributes.ts';
-import { type Replaced, refuseRename } from '../../rules/file-rename.ts';
-import { AVAILABLE, afterWrite, type Lease, type LeaseId, leaseAt } from '../../rules/lease.ts';
+import type { EntryKind } from '../../rules/file-attributes.ts';
+import { refuseRename } from '../../rules/file-rename.ts';
+import type { LeaseId } from '../../rules/lease.ts';
 import type { Metadata } from '../../rules/names.ts';
 import type { NodeRecord } from '../records/node-record.ts';
 import type { Storage } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { moveNode, removeNode } from './keep-past.ts';
-import { type FileName, type Found, type FoundFile, type FoundNode, findNode, refuseMissing } from './load.ts';
+import { type FileName, type Found, findNode, refuseMissing } from './load.ts';
+import { type Move, otherAt, putInPlace, renameStateOf, replacesFile } from './move.ts';
 import { changing, type Patience } from './opens/admit.ts';
 import { refuseOpensBelow } from './opens/refuse-opens-below.ts';
-import { changedProperties, type PropertyChanges } from './properties.ts';
+import type { PropertyChanges } from './properties.ts';
 import { type Stored, storedAt } from './request.ts';
-import { changeUsage } from './usage.ts';
 
 export interface RenameRequest extends Patience {
   readonly kind: EntryKind;
@@ -45,20 +43,16 @@ export async function renameNode(storage: Storage, request: RenameRequest): Prom
       if (source.node.kind !== request.kind) throw new StorageError('ResourceTypeMismatch');
       await uses.refusePending(source);
       await uses.refusePending(destination);
-      refuseByState(storage, request, { source, destination });
-      if (request.kind === 'directory') await refuseOpensBelow(tx, source.tree, source.node.id);
-      await uses.admit(source, request.kind === 'file' ? 'rename file' : 'rename directory');
-      if (isReplaced(destination, source)) {
-        await uses.admit(destination, 'replace by rename');
-        await changeUsage(tx, shard, destination, -destination.node.lengthBytes);
-        await removeNode(tx, storage, destination);
+      const move: Move = { source, destination };
+      refuseByState(storage, request, move);
+      if (request.kind === 'directory') {
+        await refuseOpensBelow(tx, source.tree, source.node.id, 'SharingViolation');
       }
-      // A permission that is to be inherited is inherited from where it goes.
-      const moving = { ...source, parent: destination.parent };
-      const common = await changedProperties(tx, storage, moving, request.properties);
-      const node = await moveNode(tx, { from: source, to: destination.place }, (before) =>
-        renamed(storage, { ...before, ...common, name: destination.name }, request),
-      );
+      await uses.admit(source, request.kind === 'file' ? 'rename file' : 'rename directory');
+      if (replacesFile(move)) await uses.admit(destination, 'replace by rename');
+      const { properties } = request;
+      const change = (node: NodeRecord): NodeRecord => renamed(node, request);
+      const node = await putInPlace(tx, storage, shard, { ...move, properties, change });
       return storedAt(destination, node);
     }),
   );
@@ -69,19 +63,15 @@ function refuseRoots(source: Found, destination: Found): void {
   if (source.parent === null || destination.parent === null) throw new StorageError('InvalidUri');
 }
 
-function refuseByState(
-  storage: Storage,
-  request: RenameRequest,
-  { source, destination }: { source: FoundNode; destination: Found },
-): void {
+function refuseByState(storage: Storage, request: RenameRequest, move: Move): void {
   const nowMs = storage.clock.nowMs();
   const { replaces, ignoresReadOnly } = request;
-  const other = destination.node?.id === source.node.id ? null : destination.node;
+  const other = otherAt(move);
   const refusal = refuseRename({
-    ...stateOf(source.node, nowMs),
+    ...renameStateOf(move.source.node, nowMs),
     leaseId: request.sourceLeaseId,
-    isIntoItself: destination.above.includes(source.node.id),
-    replaced: other === null ? null : stateOf(other, nowMs),
+    isIntoItself: move.destination.above.includes(move.source.node.id),
+    replaced: other === null ? null : renameStateOf(other, nowMs),
     replacedLeaseId: request.destinationLeaseId,
     replaces,
     ignoresReadOnly,
@@ -92,20 +82,8 @@ function refuseByState(
 
 const INTO_ITSELF = 'A directory cannot be moved into itself, nor below itself.';
 
-const stateOf = (node: NodeRecord, nowMs: number): Replaced => ({
-  kind: node.kind,
-  lease: node.kind === 'file' ? leaseAt(node.lease, nowMs) : AVAILABLE,
-  isReadOnly: isReadOnly(node.attributes),
-  isCopyPending: node.kind === 'file' && isPending(node.copy),
-});
-
-/** After `refuseByState` it can only be a file. */
-const isReplaced = (destination: Found, source: FoundNode): destination is FoundFile =>
-  destination.node !== null && destination.node.id !== source.node.id;
-
-function renamed(storage: Storage, node: NodeRecord, { metadata, contentType }: RenameRequest): NodeRecord {
+function renamed(node: NodeRecord, { metadata, contentType }: RenameRequest): NodeRecord {
   const after = { ...node, metadata: metadata ?? node.metadata };
-  if (after.kind === 'directory') return after;
-  const lease: Lease = afterWrite(leaseAt(after.lease, storage.clock.nowMs()));
-  return { ...after, lease, headers: contentType === null ? after.headers : { ...after.headers, contentType } };
+  if (after.kind === 'directory' || contentType === null) return after;
+  return { ...after, headers: { ...after.headers, contentType } };
 }

@@ -1,4 +1,4 @@
-/** Takes the bytes of a range in: hashes them on the way, and stages its whole pages. */
+/** Takes the bytes of a range in: stages its whole pages, and hashes on the way what comes from outside. */
 import { hash as hashOnce } from 'node:crypto';
 import { BodyHash } from '../../base/body-hash.ts';
 import { SourceLengthMismatch } from '../../content/content.ts';
@@ -22,16 +22,36 @@ async function takeSmall(storage: Storage, offsetBytes: number, body: Body): Pro
   if (whole.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
   const md5 = hashOnce('md5', whole, 'buffer');
   refuseHashMismatch(body, { md5, crc64: null });
-  const { headBytes, middleBytes } = splitPages({ offsetBytes, lengthBytes: whole.length });
+  return { bytes: takeFew(storage, offsetBytes, whole), md5 };
+}
+
+/** Few enough to stand in the engine (`isSmall`): nothing is stored yet. */
+export function takeFew({ extents }: Storage, offsetBytes: number, bytes: Uint8Array): TakenBytes {
+  const { head, middle, tail } = cut(offsetBytes, bytes);
+  const staged = middle.length === 0 ? null : extents.stageSmall(middle);
+  return { offsetBytes, lengthBytes: bytes.length, head, middle: staged, tail };
+}
+
+/** Many bytes that are here already. */
+export async function takeMany({ extents }: Storage, offsetBytes: number, bytes: Uint8Array): Promise<TakenBytes> {
+  const { head, middle, tail } = cut(offsetBytes, bytes);
+  const staged = await extents.stageLarge(once(middle), middle.length);
+  return { offsetBytes, lengthBytes: bytes.length, head, middle: staged, tail };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** Where pages begin and end. */
+export function cut(offsetBytes: number, bytes: Uint8Array): Record<'head' | 'middle' | 'tail', Uint8Array> {
+  const { headBytes, middleBytes } = splitPages({ offsetBytes, lengthBytes: bytes.length });
   const tailAt = headBytes + middleBytes;
-  const bytes: TakenBytes = {
-    offsetBytes,
-    lengthBytes: whole.length,
-    head: whole.subarray(0, headBytes),
-    middle: middleBytes === 0 ? null : storage.extents.stageSmall(whole.subarray(headBytes, tailAt)),
-    tail: whole.subarray(tailAt),
+  return {
+    head: bytes.subarray(0, headBytes),
+    middle: bytes.subarray(headBytes, tailAt),
+    tail: bytes.subarray(tailAt),
   };
-  return { bytes, md5 };
 }
 
 async function takeLarge(storage: Storage, offsetBytes: number, body: Body): Promise<TakenRange> {

@@ -44,6 +44,13 @@ export async function changeUsage(
   tx.put(key, bytes);
 }
 
+/** Whether so much more would fit: what is asked for by whoever means to write it, and takes nothing yet. */
+export async function refuseOverQuota(tx: Transaction, { share, tree }: LoadedShare, moreBytes: number): Promise<void> {
+  if (moreBytes === 0) return;
+  const usedNowBytes = await usedBytes({ range: (...asked) => tx.glance(...asked) }, tree);
+  if (usedNowBytes + moreBytes > share.quotaGiB * GIB) throw new StorageError('ShareSizeLimitReached');
+}
+
 /** A shard may be below zero: files grow through others than they go by. */
 export const decodeUsage = (value: Uint8Array | null): bigint =>
   value === null ? 0n : asBuffer(value).readBigInt64BE();

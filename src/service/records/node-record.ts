@@ -24,6 +24,8 @@ interface Node {
   readonly createdAt: FileTime;
   readonly writtenAt: FileTime;
   readonly changedAt: FileTime;
+  /** As an SMB client has set it; absent: when it was written last. */
+  readonly accessedAt?: FileTime;
   /** Names the security descriptor (file/permissions.ts). */
   readonly permission: string;
   readonly metadata: Metadata;

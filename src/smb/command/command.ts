@@ -14,6 +14,13 @@ export interface Reply {
   readonly status: Status;
   /** What follows the header, in pieces: long ones are not copied. */
   readonly body: readonly Uint8Array[];
+  /** Of what the request has made. */
+  readonly sessionId?: bigint;
+  readonly treeId?: number;
+  /** Signed for this session, whatever the request was. */
+  readonly signer?: Session;
+  /** Is told the whole message as it is sent. */
+  readonly onEncoded?: (pieces: readonly Uint8Array[]) => void;
 }
 
 export const succeed = (...body: readonly Uint8Array[]): Reply => ({ status: Status.SUCCESS, body });

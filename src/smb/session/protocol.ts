@@ -19,6 +19,7 @@ export interface Negotiated {
   readonly clientGuid: string;
   readonly clientCapabilities: number;
   readonly clientSecurityMode: number;
+  readonly clientDialects: readonly number[];
   /** What the server said of itself, for VALIDATE_NEGOTIATE_INFO. */
   readonly capabilities: number;
   readonly securityMode: number;

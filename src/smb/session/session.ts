@@ -1,6 +1,7 @@
 /** A user who has signed in, and the shares that it has connected to. */
 import type { SessionKeys } from '../crypto/key-derivation.ts';
 import type { Connection } from './connection.ts';
+import type { Nonces } from './encryption.ts';
 import type { Open } from './open.ts';
 
 export interface Tree {
@@ -19,6 +20,8 @@ export interface Session {
   /** As List Handles tells: the workstation that the client said it is. */
   readonly clientName: string;
   readonly keys: SessionKeys;
+  /** For what the server encrypts; null: there is no cipher. */
+  readonly nonces: Nonces | null;
   readonly signingRequired: boolean;
   /** Everything but NEGOTIATE and SESSION_SETUP must be encrypted. */
   readonly encrypts: boolean;

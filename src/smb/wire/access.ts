@@ -23,6 +23,8 @@ export const GENERIC_WRITE = 0x4000_0000;
 export const GENERIC_READ = 0x8000_0000;
 
 export const FULL_ACCESS = 0x1f_01ff;
+/** What GENERIC_READ and GENERIC_EXECUTE stand for: all that is done with something in a snapshot. */
+export const READING_ACCESS = 0x12_00a9;
 
 export const shareAccessOf = (access: number): Access =>
   ((access & (READ_DATA | EXECUTE)) === 0 ? 0 : READS) |

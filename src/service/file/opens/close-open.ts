@@ -1,13 +1,19 @@
-/** Closing: the open goes with its locks, and with the last one what was marked for deletion, in one transaction. */
+/**
+ * Closing: the open goes with its locks, and with the last one what was marked for deletion, in one transaction. A file that
+ * was written through the open has a new ETag from then on.
+ */
 import type { Id } from '../../../base/ids.ts';
 import type { Transaction } from '../../../engine/transact.ts';
 import type { OpenId } from '../../../rules/in-use.ts';
 import { encodeJson } from '../../records/codec.ts';
 import { useKey } from '../../records/file-keys.ts';
-import type { Storage } from '../../storage.ts';
+import type { NodeRecord } from '../../records/node-record.ts';
+import { changedAt, type Storage } from '../../storage.ts';
+import { changeNode } from '../keep-past.ts';
+import type { FoundNode } from '../load.ts';
 import { loadUses, type NodeUses } from './node-uses.ts';
 import type { UsedPlace } from './open-node.ts';
-import { isDeletable, removeMarked } from './remove-marked.ts';
+import { findById, isDeletable, removeMarked } from './remove-marked.ts';
 import type { PendingRecord } from './use-record.ts';
 
 export interface Closing {
@@ -17,21 +23,32 @@ export interface Closing {
   readonly shard: number;
 }
 
+export interface ClosingOpen {
+  readonly place: UsedPlace;
+  readonly openId: OpenId;
+  /** By REST, and then it marks nothing for deletion that was not marked before. */
+  readonly isForced: boolean;
+  /** Through this open. */
+  readonly hasWritten?: boolean;
+  /** Whether anybody wants to know what is left. */
+  readonly looks?: boolean;
+}
+
 export interface Closed {
   /** Somebody may wait for it. */
   readonly isAwaited: boolean;
   /** It was marked for deletion by this. */
   readonly isMarked: boolean;
+  /** What was deleted with it; null: nothing. */
+  readonly removed: FoundNode | null;
+  /** As it is left, where that was asked for or changed; null: not so, or gone. */
+  readonly node: NodeRecord | null;
 }
 
-const NOTHING_CLOSED: Closed = { isAwaited: false, isMarked: false };
+const NOTHING_CLOSED: Closed = { isAwaited: false, isMarked: false, removed: null, node: null };
 
-/** `isForced`: by REST, and then it marks nothing for deletion that was not marked before. */
-export async function closeOpen(
-  tx: Transaction,
-  closing: Closing,
-  { place, openId, isForced }: { place: UsedPlace; openId: OpenId; isForced: boolean },
-): Promise<Closed> {
+export async function closeOpen(tx: Transaction, closing: Closing, asked: ClosingOpen): Promise<Closed> {
+  const { place, openId, isForced } = asked;
   const uses = await loadUses(tx, place);
   const open = uses.opens.get(openId);
   if (open === undefined) return NOTHING_CLOSED;
@@ -41,17 +58,37 @@ export async function closeOpen(
     uses.locks.some(({ owner }) => owner === openId);
   removeOpen(tx, uses, openId);
   const marks = uses.pending === null && open.deletesOnClose && !isForced && (await isDeletable(tx, place));
-  if (uses.pending === null && !marks) return { isAwaited, isMarked: false };
   const isLast = uses.opens.size === 1;
-  if (isLast) await deletePending(tx, closing, place);
-  else if (marks) putPending(tx, closing.owner, place);
-  return { isAwaited, isMarked: marks && !isLast };
+  const isPending = uses.pending !== null || marks;
+  const removed = isPending && isLast ? await deletePending(tx, closing, place) : null;
+  if (marks && !isLast) putPending(tx, closing.owner, place);
+  const node = removed === null ? await leave(tx, closing, asked) : null;
+  return { isAwaited, isMarked: marks && !isLast, removed, node };
 }
 
-/** Deletes what was marked, which nobody has open any more. */
-export async function deletePending(tx: Transaction, { storage, shard }: Closing, place: UsedPlace): Promise<void> {
+async function leave(
+  tx: Transaction,
+  { storage: { clock, etags } }: Closing,
+  { place, hasWritten = false, looks = false }: ClosingOpen,
+): Promise<NodeRecord | null> {
+  const found = hasWritten || looks ? await findById(tx, place) : null;
+  if (found === null || !hasWritten) return found?.node ?? null;
+  const nowMs = clock.nowMs();
+  return changeNode(tx, found, (node) => ({
+    ...node,
+    etag: etags.next(node.etag, nowMs),
+    lastModifiedMs: changedAt(node.lastModifiedMs, nowMs),
+  }));
+}
+
+/** Deletes what was marked, which nobody has open any more. What was deleted; null: nothing. */
+export async function deletePending(
+  tx: Transaction,
+  { storage, shard }: Closing,
+  place: UsedPlace,
+): Promise<FoundNode | null> {
   tx.delete(useKey(place.shareId, place.nodeId, 'pending'));
-  await removeMarked(tx, { storage, shard }, place);
+  return removeMarked(tx, { storage, shard }, place);
 }
 
 export function putPending(tx: Transaction, owner: Id, { account, share, shareId, nodeId }: UsedPlace): void {

@@ -4,8 +4,8 @@ import type { Transaction } from '../../../engine/transact.ts';
 import { isReadOnly } from '../../../rules/file-attributes.ts';
 import type { OpenId } from '../../../rules/in-use.ts';
 import { leaseAt } from '../../../rules/lease.ts';
-import type { Caching, CachingStyle } from '../../../rules/oplock.ts';
-import type { ShareMode } from '../../../rules/share-mode.ts';
+import type { Caching, CachingStyle, Reach } from '../../../rules/oplock.ts';
+import { NO_ACCESS, type ShareMode } from '../../../rules/share-mode.ts';
 import { judgeOpen, type Openable, resolveCaching, type SmbOpen } from '../../../rules/smb-open.ts';
 import { encodeJson } from '../../records/codec.ts';
 import { useKey } from '../../records/file-keys.ts';
@@ -14,9 +14,17 @@ import type { Storage } from '../../storage.ts';
 import type { FoundNode } from '../load.ts';
 import { follow, putAsks } from './follow.ts';
 import { loadUses, type UsedNode } from './node-uses.ts';
+import { OpenRefused } from './open-refused.ts';
 import type { ClientInfo, OpenRecord } from './use-record.ts';
 
+/** Of one file or directory. */
+export const HANDLE_COUNT_MAX = 2_000;
+
 export interface OpenRequest extends ShareMode {
+  /** Absent: what goes with the access. */
+  readonly reach?: Reach;
+  /** It was made in the same transaction: what it is made as does not bind whoever makes it. */
+  readonly isNew?: boolean;
   /** The content is replaced: by the caller, in the same transaction. */
   readonly overwrites?: boolean;
   readonly deletesOnClose?: boolean;
@@ -32,6 +40,8 @@ export interface Opened {
   readonly handleId: string;
   readonly node: NodeRecord;
   readonly caching: Caching;
+  /** Its client was asked to give up some of it, and has not answered. */
+  readonly isBreaking: boolean;
   /** Where the use is noted, and the name of the share; null: something in a snapshot, which is never locked. */
   readonly place: UsedPlace | null;
   /** Others were asked to give something up, and it is not waited for. */
@@ -59,12 +69,14 @@ export async function openNode(
 ): Promise<Opened> {
   const nowMs = storage.clock.nowMs();
   const handleId = String(BigInt(storage.etags.next(null, nowMs)));
-  if (snapshot !== null) return { id: openId, handleId, node, caching: '', place: null, hasAsked: false };
+  if (snapshot !== null)
+    return { id: openId, handleId, node, caching: '', isBreaking: false, place: null, hasAsked: false };
   const place = { account: tree.account, share, shareId: tree.shareId, nodeId: node.id };
   const uses = await loadUses(tx, place);
   const open = smbOpenOf(request, { owner, openId });
-  const openable = openableOf(node, nowMs);
+  const openable = openableOf(node, nowMs, request);
   const hasAsked = putAsks(tx, uses, owner, follow(uses, judgeOpen(uses.inUse, openable, open)));
+  if (uses.opens.size >= HANDLE_COUNT_MAX) throw new OpenRefused('too many handles');
   const { access, share: shared, style, cacheKey, deletesOnClose } = open;
   const caching = resolveCaching(uses.inUse, openable, open);
   const sameCache = [...uses.opens].filter(([, other]) => other.cacheKey === cacheKey);
@@ -84,7 +96,7 @@ export async function openNode(
     client: request.client,
     openedAtMs: nowMs,
   });
-  return { id: openId, handleId, node, caching, place, hasAsked };
+  return { id: openId, handleId, node, caching, isBreaking: breaking !== undefined, place, hasAsked };
 }
 
 export function putOpen(tx: Transaction, { shareId, nodeId }: UsedNode, id: OpenId, record: OpenRecord): void {
@@ -93,19 +105,28 @@ export function putOpen(tx: Transaction, { shareId, nodeId }: UsedNode, id: Open
 
 /** A lease belongs to the node that its client is connected to. */
 function smbOpenOf(
-  { access, share, overwrites = false, deletesOnClose = false, caching = '', leaseKey }: OpenRequest,
+  { access, share, reach, overwrites = false, deletesOnClose = false, caching = '', leaseKey }: OpenRequest,
   { owner, openId }: { owner: Id; openId: OpenId },
 ): SmbOpen {
   const style: CachingStyle = leaseKey === undefined ? 'oplock' : 'lease';
   const cacheKey = leaseKey === undefined ? openId : `${owner} ${leaseKey}`;
-  return { access, share, overwrites, deletesOnClose, caching, style, cacheKey };
+  return {
+    access,
+    share,
+    overwrites,
+    deletesOnClose,
+    reach: reach ?? (access === NO_ACCESS ? 'attributes' : 'all'),
+    caching,
+    style,
+    cacheKey,
+  };
 }
 
-function openableOf(node: NodeRecord, nowMs: number): Openable {
+function openableOf(node: NodeRecord, nowMs: number, { isNew = false }: OpenRequest): Openable {
   const lease = node.kind === 'file' ? leaseAt(node.lease, nowMs).state : 'available';
   return {
     isDirectory: node.kind === 'directory',
-    isReadOnly: isReadOnly(node.attributes),
+    isReadOnly: !isNew && isReadOnly(node.attributes),
     isLeased: lease === 'leased' || lease === 'breaking',
   };
 }

@@ -16,7 +16,7 @@ import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
 import { type FileName, type FoundNode, findNode, refuseMissing } from '../load.ts';
 import { type Attended, attend, type CachingBreak } from './attend.ts';
-import { type Closed, closeOpen } from './close-open.ts';
+import { type Closed, type ClosingOpen, closeOpen } from './close-open.ts';
 import type { NodeUses, UsedNode } from './node-uses.ts';
 import { type Opened, type OpenRequest, openNode, type UsedPlace } from './open-node.ts';
 import { shareUses } from './share-uses.ts';
@@ -41,6 +41,11 @@ export interface OpenClient {
   /** It was closed, and not by the client. */
   closed(openId: OpenId): void;
 }
+
+/** What is left of a file or directory by whoever closes it. */
+export type Left = Pick<Closed, 'isMarked' | 'removed' | 'node'>;
+
+const NOTHING_LEFT: Left = { isMarked: false, removed: null, node: null };
 
 /** A client that does not answer is given up for after a while (attend.ts). */
 export const UNTIL_ANSWERED: WaitLimits = { answersMs: Number.POSITIVE_INFINITY, locksMs: 0 };
@@ -140,27 +145,32 @@ export class OpenTable {
     });
   }
 
-  /** Of what is closed already nothing happens. What fails is made up for by itself. */
-  async close(openId: OpenId): Promise<void> {
+  /**
+   * Of what is closed already nothing happens. What fails is made up for by itself. `hasWritten`: bytes were written or cut
+   * through it, and the file gets a new ETag. `looks`: what is left is told.
+   */
+  async close(openId: OpenId, asked: Pick<ClosingOpen, 'hasWritten' | 'looks'> = {}): Promise<Left> {
     const held = this.#held.get(openId);
-    if (held === undefined) return;
+    if (held === undefined) return NOTHING_LEFT;
     this.#held.delete(openId);
     const { place } = held;
-    if (place === null) return;
+    if (place === null) return NOTHING_LEFT;
     const watched = this.#watch(place);
     watched.openIds.delete(openId);
-    const closing = { place, openId, isForced: false };
+    const closing = { ...asked, place, openId, isForced: false };
     const run = (shard: number): Promise<Closed> =>
       transact(this.#storage().engine, (tx) => closeOpen(tx, this.#closingWith(shard), closing));
+    let closed: Closed;
     try {
-      const { isAwaited, isMarked } = await this.#underWayWith(openId, () => this.#closing(run));
-      if (isAwaited) this.#words.say(place);
-      if (isMarked) this.#watch(place).isLookedAfter = true;
+      closed = await this.#underWayWith(openId, () => this.#closing(run));
     } catch (error) {
       this.#watch(place).isLookedAfter = true;
       throw error;
     }
+    if (closed.isAwaited) this.#words.say(place);
+    if (closed.isMarked) this.#watch(place).isLookedAfter = true;
     if (watched.attending === null) this.#unwatch(watched);
+    return closed;
   }
 
   /** All of the ranges or none. Refused with FileLockConflict where others have not unlocked within the time. */

@@ -33,6 +33,16 @@ export class PlaceReader {
     return { path: steps.map(({ spelled }) => spelled).toReversed(), parentId: first.parentId };
   }
 
+  /** The directories above it, the nearest first, and the names on the way from the root; null: the root, or nothing any more. */
+  async wayTo(id: NodeId): Promise<{ parentIds: readonly NodeId[]; path: readonly string[] } | null> {
+    const steps = await this.#above(id);
+    if (steps.length === 0) return null;
+    return {
+      parentIds: steps.map(({ parentId }) => parentId),
+      path: steps.map(({ spelled }) => spelled).toReversed(),
+    };
+  }
+
   /** Its own step first, then those of the directories above it up to the root. */
   async #above(id: NodeId): Promise<Step[]> {
     const steps: Step[] = [];

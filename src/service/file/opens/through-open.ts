@@ -18,11 +18,11 @@ import { type RecordReader, snapshotReader } from '../../records/record-reader.t
 import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
 import { type FileName, type FoundNode, findNode, refuseMissing } from '../load.ts';
+import { findById } from './find-by-id.ts';
 import { follow, putAsks } from './follow.ts';
 import { loadUses, type NodeUses } from './node-uses.ts';
 import type { UsedPlace } from './open-node.ts';
 import { UNTIL_ANSWERED } from './open-table.ts';
-import { findById } from './remove-marked.ts';
 import { OpenClosed } from './use-open.ts';
 import type { Waiter } from './waits.ts';
 
@@ -52,19 +52,26 @@ export async function changeThrough<T>(
   waiter: Waiter,
   body: (tx: Transaction, seen: Seen) => Promise<T>,
 ): Promise<T> {
-  const { engine, opens } = storage;
   const { place } = open;
   if (place === null) throw new StorageError('ReadOnlyAttribute');
+  const run = (): Promise<T> => changeOnce(storage, place, (tx, seenBy) => body(tx, seenBy(open.openId)));
+  return storage.opens.waiting(UNTIL_ANSWERED, run, waiter);
+}
+
+/** Through any of the opens of a file, without waiting: `seenBy` and `admit` throw what concerns the one alone. */
+export async function changeOnce<T>(
+  { engine, opens }: Storage,
+  place: UsedPlace,
+  body: (tx: Transaction, seenBy: (openId: OpenId) => Seen) => Promise<T>,
+): Promise<T> {
   let hasAsked = false;
-  const run = (): Promise<T> =>
-    transact(engine, async (tx) => {
-      hasAsked = false;
-      const seen = await look(tx, storage, open, (uses, breaks) => {
-        if (putAsks(tx, uses, opens.owner, breaks)) hasAsked = true;
-      });
-      return body(tx, seen);
+  const result = await transact(engine, async (tx) => {
+    hasAsked = false;
+    const seenBy = await look(tx, place, (uses, breaks) => {
+      if (putAsks(tx, uses, opens.owner, breaks)) hasAsked = true;
     });
-  const result = await opens.waiting(UNTIL_ANSWERED, run, waiter);
+    return body(tx, seenBy);
+  });
   if (hasAsked) opens.say(place);
   return result;
 }
@@ -79,7 +86,9 @@ export async function readThrough<T>(
   const run = (): Promise<T> =>
     storage.readers.inSnapshot(async (snapshot) => {
       const reader = snapshotReader(snapshot);
-      const seen = await look(reader, storage, open, nothingAsked);
+      const { place, openId } = open;
+      const seen =
+        place === null ? await lookBack(reader, storage, open) : (await look(reader, place, nothingAsked))(openId);
       return body(snapshot, seen, reader);
     });
   return storage.opens.waiting(UNTIL_ANSWERED, run, waiter);
@@ -91,14 +100,14 @@ const nothingAsked: Ask = (_uses, breaks) => {
   if (breaks.length > 0) throw new Error('a read asks clients for something and does not wait for it');
 };
 
-async function look(reader: RecordReader, storage: Storage, open: ThroughOpen, ask: Ask): Promise<Seen> {
-  const { place, openId } = open;
-  if (place === null) return lookBack(reader, storage, open);
+async function look(reader: RecordReader, place: UsedPlace, ask: Ask): Promise<(openId: OpenId) => Seen> {
   const [uses, found] = await Promise.all([loadUses(reader, place), findById(reader, place)]);
-  const own = uses.inUse.opens.find(({ id }) => id === openId);
-  if (own === undefined) throw new OpenClosed(`${openId} is closed`);
-  if (found === null) throw new StorageError('ShareNotFound');
-  return { found, inUse: uses.inUse, own, admit: (verdict) => ask(uses, follow(uses, verdict)) };
+  return (openId) => {
+    const own = uses.inUse.opens.find(({ id }) => id === openId);
+    if (own === undefined) throw new OpenClosed(`${openId} is closed`);
+    if (found === null) throw new StorageError('ShareNotFound');
+    return { found, inUse: uses.inUse, own, admit: (verdict) => ask(uses, follow(uses, verdict)) };
+  };
 }
 
 /** At what is in a snapshot: nobody disturbs anybody there. */

@@ -1,0 +1,213 @@
+/**
+ * One request on its way: checked in the order of [MS-SMB2] 3.3.5.2 (signature, session, tree, encryption, structure), then
+ * handed to its command. In a compound it may mean the session, tree and file of the request before it.
+ */
+
+import type { Context, Reply } from '../command/command.ts';
+import { COMMANDS } from '../commands.ts';
+import type { Door } from '../session/door.ts';
+import type { FileOpen, Open } from '../session/open.ts';
+import type { Session, Tree } from '../session/session.ts';
+import { isSignedRight } from '../session/signing.ts';
+import { SmbError, Status, statusOf } from '../statuses.ts';
+import { encodeError } from '../wire/error.ts';
+import { CommandCode, FLAG_RELATED, FLAG_SIGNED, type Header } from '../wire/header.ts';
+import { ALL_ONES_64, type FileId, Malformed, type RequestMessage } from '../wire/message.ts';
+import { DIALECT_3_1_1 } from '../wire/negotiate.ts';
+import { isPaid } from './compound.ts';
+import type { SmbConnection } from './smb-connection.ts';
+
+/** What the requests of one compound hand on to each other. */
+export interface Chain {
+  sessionId: bigint;
+  treeId: number;
+  open: Open | null;
+  /** Of the CREATE that should have opened it. */
+  refusal: Status | null;
+}
+
+export class Exchange implements Context {
+  readonly connection: SmbConnection;
+  readonly door: Door;
+  readonly header: Header;
+  readonly isEncrypted: boolean;
+  readonly #message: RequestMessage;
+  readonly #chain: Chain;
+  readonly #onPending: (exchange: Exchange) => void;
+  readonly #controller = new AbortController();
+  #session: Session | null = null;
+  #tree: Tree | null = null;
+  /** Of a request that waits; null: it does not. */
+  asyncId: bigint | null = null;
+
+  constructor(options: {
+    connection: SmbConnection;
+    message: RequestMessage;
+    chain: Chain;
+    isEncrypted: boolean;
+    onPending: (exchange: Exchange) => void;
+  }) {
+    this.connection = options.connection;
+    this.door = options.connection.door;
+    this.#message = options.message;
+    this.#chain = options.chain;
+    this.isEncrypted = options.isEncrypted;
+    this.#onPending = options.onPending;
+    const { header } = options.message;
+    const isRelated = (header.flags & FLAG_RELATED) !== 0;
+    const { sessionId, treeId } = options.chain;
+    this.header = isRelated ? { ...header, sessionId, treeId } : header;
+  }
+
+  get session(): Session {
+    if (this.#session === null) throw new SmbError(Status.USER_SESSION_DELETED);
+    return this.#session;
+  }
+
+  get tree(): Tree {
+    if (this.#tree === null) throw new SmbError(Status.NETWORK_NAME_DELETED);
+    return this.#tree;
+  }
+
+  get cancelled(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isRelated(): boolean {
+    return (this.header.flags & FLAG_RELATED) !== 0;
+  }
+
+  isOf(of: Session | Tree): boolean {
+    return this.#session === of || this.#tree === of;
+  }
+
+  /** Whether its response must be signed. */
+  get signer(): Session | null {
+    const isAsked = (this.header.flags & FLAG_SIGNED) !== 0 || this.#session?.signingRequired === true;
+    return isAsked ? this.#session : null;
+  }
+
+  cancel(): void {
+    this.#controller.abort();
+  }
+
+  pend(): void {
+    if (this.asyncId === null) this.#onPending(this);
+  }
+
+  opened(open: Open): void {
+    this.#chain.open = open;
+    this.#chain.refusal = null;
+  }
+
+  open(fileId: FileId): FileOpen {
+    const open = this.anyOpen(fileId);
+    if (open.kind === 'pipe') throw new SmbError(Status.INVALID_DEVICE_REQUEST);
+    return open;
+  }
+
+  anyOpen(fileId: FileId): Open {
+    const { persistent, volatile } = fileId;
+    if (this.isRelated && persistent === ALL_ONES_64 && volatile === ALL_ONES_64) {
+      const { open, refusal } = this.#chain;
+      if (open === null) throw new SmbError(refusal ?? Status.INVALID_HANDLE);
+      if (open.isClosed) throw new SmbError(Status.FILE_CLOSED);
+      return open;
+    }
+    const open = this.session.opens.get(volatile);
+    if (open === undefined || open.isClosed || open.fileId.persistent !== persistent || open.tree !== this.tree) {
+      throw new SmbError(Status.FILE_CLOSED);
+    }
+    this.opened(open);
+    return open;
+  }
+
+  /** Never throws. */
+  async run(): Promise<Reply> {
+    try {
+      const reply = await this.#answer();
+      this.#handOn(reply.status);
+      if (reply.sessionId !== undefined) this.#chain.sessionId = reply.sessionId;
+      if (reply.treeId !== undefined) this.#chain.treeId = reply.treeId;
+      return reply;
+    } catch (error) {
+      return this.#refusalOf(error);
+    }
+  }
+
+  async #answer(): Promise<Reply> {
+    const known = COMMANDS.get(this.header.command);
+    if (known === undefined) {
+      this.connection.destroy(`unknown command ${this.header.command}`);
+      throw new SmbError(Status.INVALID_PARAMETER);
+    }
+    const { need, command } = known;
+    this.#findSession(need !== 'nothing');
+    if (need === 'tree') this.#findTree();
+    if (!isPaid(this.#message)) throw new SmbError(Status.INVALID_PARAMETER);
+    const message = { ...this.#message, header: this.header };
+    return command.handle(
+      this,
+      this.#decode(() => command.decode(message)),
+    );
+  }
+
+  /** A request that is signed must be signed rightly; one that must be encrypted or signed must be so. */
+  #findSession(isNeeded: boolean): void {
+    const session = this.connection.sessions.get(this.header.sessionId);
+    const isSigned = (this.header.flags & FLAG_SIGNED) !== 0 && !this.isEncrypted;
+    const { command } = this.header;
+    if (session === undefined) {
+      if (isNeeded) throw new SmbError(Status.USER_SESSION_DELETED);
+      return;
+    }
+    if (isSigned && !this.#isSignedRight(session)) throw new SmbError(Status.ACCESS_DENIED);
+    this.#session = session;
+    if (!isNeeded) return;
+    if (session.encrypts && !this.isEncrypted) throw new SmbError(Status.ACCESS_DENIED);
+    if (session.signingRequired && !isSigned && !this.isEncrypted) throw new SmbError(Status.ACCESS_DENIED);
+    const { dialect } = this.connection.agreed;
+    if (command === CommandCode.TREE_CONNECT && dialect === DIALECT_3_1_1 && !isSigned && !this.isEncrypted) {
+      this.connection.destroy('it connects to a share without a signature');
+      throw new SmbError(Status.ACCESS_DENIED);
+    }
+  }
+
+  #isSignedRight({ keys }: Session): boolean {
+    const { messageId, command } = this.header;
+    const at = { messageId, fromServer: false, isCancel: command === CommandCode.CANCEL };
+    return isSignedRight(this.connection.agreed.signing, keys.signing, this.#message.bytes, at);
+  }
+
+  #findTree(): void {
+    this.#tree = this.session.trees.get(this.header.treeId) ?? null;
+    if (this.#tree === null) throw new SmbError(Status.NETWORK_NAME_DELETED);
+  }
+
+  #decode<T>(decode: () => T): T {
+    try {
+      return decode();
+    } catch (error) {
+      if (error instanceof Malformed || error instanceof RangeError) throw new SmbError(Status.INVALID_PARAMETER);
+      throw error;
+    }
+  }
+
+  #handOn(status: Status): void {
+    this.#chain.sessionId = this.header.sessionId;
+    this.#chain.treeId = this.header.treeId;
+    if (this.header.command === CommandCode.CREATE && status >= 0xc000_0000) {
+      this.#chain.open = null;
+      this.#chain.refusal = status;
+    }
+  }
+
+  #refusalOf(error: unknown): Reply {
+    const status = statusOf(error) ?? Status.UNEXPECTED_NETWORK_ERROR;
+    if (statusOf(error) === null) this.door.log.error(`SMB: command ${this.header.command} failed`, error);
+    this.#handOn(status);
+    const data = error instanceof SmbError ? error.data : null;
+    const hasContexts = this.connection.negotiated?.dialect === DIALECT_3_1_1;
+    return { status, body: [encodeError(data, hasContexts)] };
+  }
+}
