@@ -4,7 +4,7 @@
  */
 import type { HeldLock } from './byte-lock.ts';
 import type { ErrorCode } from './error-code.ts';
-import { type Break, type Caching, type CachingStyle, cachesHandle, isCachingWithin } from './oplock.ts';
+import { type Break, type Caching, type CachingStyle, cachesHandle, isCachingWithin, OPLOCK_LEVELS } from './oplock.ts';
 import type { ShareMode } from './share-mode.ts';
 
 export type OpenId = string;
@@ -25,6 +25,16 @@ export interface InUse {
   /** Marked for deletion. */
   readonly isPending: boolean;
 }
+
+/**
+ * Those of whom something is cached that changes with a write through an open: all but those with its key. An oplock of Level II
+ * does not outlive a write, not even its own open's; a lease does.
+ */
+export const cachersBeside = ({ opens }: InUse, own: OpenUse): OpenUse[] =>
+  opens.filter(
+    ({ cacheKey, style, caching }) =>
+      cacheKey !== own.cacheKey || (style === 'oplock' && caching === OPLOCK_LEVELS.levelII),
+  );
 
 export const NOT_IN_USE: InUse = { opens: [], locks: [], isPending: false };
 

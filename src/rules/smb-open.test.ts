@@ -121,6 +121,18 @@ describe('what an open gets to cache', () => {
     ['alone', NOT_IN_USE, 'RWH', 'RWH'],
     ['beside others', usedBy({}), 'RWH', 'RH'],
     ['beside opens of its own', usedBy({ cacheKey: 'new', caching: 'RH' }), 'RWH', 'RWH'],
+    [
+      'beside opens of its own and of others, all that it wishes',
+      usedBy({ cacheKey: 'new', caching: 'R' }, { id: 'b' }),
+      'RH',
+      'RH',
+    ],
+    [
+      'beside opens of its own and of others, not all that it wishes',
+      usedBy({ cacheKey: 'new', caching: 'R' }, { id: 'b' }),
+      'RWH',
+      'R',
+    ],
     ['beside opens of its own that cache more', usedBy({ cacheKey: 'new', caching: 'RWH' }), 'R', 'RWH'],
     [
       'beside opens of its own that are asked to cache less',
@@ -133,6 +145,12 @@ describe('what an open gets to cache', () => {
       assert.equal(resolveCaching(inUse, FILE, { ...OPEN, caching: wish }), want);
     });
   }
+
+  test('an oplock, if it overwrites, though it only looks otherwise', () => {
+    const wish = { ...OPEN, style: 'oplock', reach: 'attributes', caching: 'RWH' } as const;
+    assert.equal(resolveCaching(NOT_IN_USE, FILE, wish), '');
+    assert.equal(resolveCaching(NOT_IN_USE, FILE, { ...wish, overwrites: true }), 'RWH');
+  });
 });
 
 describe('a lock', () => {
@@ -149,6 +167,13 @@ describe('a lock', () => {
     assert.equal(shortOf(judgeLock(usedBy({ caching: 'RH' }), own, [lock])), 'ok a to none');
     assert.equal(shortOf(judgeLock(usedBy({ caching: 'RW' }), own, [lock])), 'waits a to none');
     assert.equal(shortOf(judgeLock(usedBy({ cacheKey: 'own', caching: 'RWH' }), own, [lock])), 'ok');
+    assert.equal(shortOf(judgeLock(usedBy({ cacheKey: 'own', caching: 'R' }), own, [lock])), 'ok');
+  });
+
+  test('takes its own open a Level II oplock, and nothing more', () => {
+    const level = (caching: Caching) => usedBy({ id: 'own', cacheKey: 'own', style: 'oplock', caching });
+    assert.equal(shortOf(judgeLock(level('R'), own, [lock])), 'ok own to none');
+    assert.equal(shortOf(judgeLock(level('RW'), own, [lock])), 'ok');
   });
 });
 

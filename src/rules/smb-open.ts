@@ -5,6 +5,7 @@
  */
 import { type ByteLock, isLockDenied } from './byte-lock.ts';
 import {
+  cachersBeside,
   type InUse,
   type OpenId,
   type OpenUse,
@@ -60,19 +61,24 @@ const writes = ({ access, overwrites }: SmbOpen): boolean => overwrites || (acce
 const othersOf = ({ opens }: InUse, cacheKey: string): OpenUse[] => opens.filter((open) => open.cacheKey !== cacheKey);
 
 /**
- * What an open that is admitted gets to cache, and with it all others with its key: not less than they have, and no more
- * while they are asked to give something up.
+ * What an open that is admitted gets to cache, and with it all others with its key. They get more if all that is wished for
+ * can be had, and never less; nothing changes while they are asked to give something up.
  */
 export function resolveCaching(inUse: InUse, node: Openable, open: SmbOpen): Caching {
   const own = inUse.opens.find(({ cacheKey }) => cacheKey === open.cacheKey);
   if (own !== undefined && own.breakingTo !== null) return own.caching;
-  const granted = grantCaching(open, {
-    beside: othersOf(inUse, open.cacheKey),
-    hasLocks: inUse.locks.length > 0,
-    isLeased: node.isLeased,
-    isDirectory: node.isDirectory,
-  });
-  return own === undefined || isCachingWithin(own.caching, granted) ? granted : own.caching;
+  const reach = open.overwrites ? 'all' : open.reach;
+  const granted = grantCaching(
+    { ...open, reach },
+    {
+      beside: othersOf(inUse, open.cacheKey),
+      hasLocks: inUse.locks.length > 0,
+      isLeased: node.isLeased,
+      isDirectory: node.isDirectory,
+    },
+  );
+  if (own === undefined) return granted;
+  return granted === open.caching && isCachingWithin(own.caching, granted) ? granted : own.caching;
 }
 
 /** What others cache of a file is not so any more once a part of it is locked. */
@@ -82,7 +88,7 @@ export function judgeLock(inUse: InUse, owner: OpenUse, wanted: readonly ByteLoc
     if (isLockDenied(held, owner.id, lock)) return refusedWith('FileLockConflict');
     held.push({ ...lock, owner: owner.id });
   }
-  return resolveBreaks(othersOf(inUse, owner.cacheKey), ({ caching, style }) => breakOf(caching, style, 'write'));
+  return resolveBreaks(cachersBeside(inUse, owner), ({ caching, style }) => breakOf(caching, style, 'write'));
 }
 
 /** Others keep their handles, and must not keep them for longer than they are used. */

@@ -11,7 +11,7 @@ import { outcome } from '../harness/clients.ts';
 import { type Cluster, startCluster } from '../harness/cluster.ts';
 import { freshShare, shareClient } from '../harness/file-clients.ts';
 import { startImpacket } from '../harness/impacket.ts';
-import type { ImpacketClient, LeaseState } from '../harness/impacket-client.ts';
+import type { ImpacketClient } from '../harness/impacket-client.ts';
 import { smbOutcome } from '../harness/smb-refusal.ts';
 import { until } from '../harness/until.ts';
 import { missingTool } from '../packages.ts';
@@ -81,18 +81,18 @@ describe('SMB clients and REST on three nodes', { skip: missingTool('postgres') 
       const open = await smb.open('file', { lease: 'RWH' });
       assert.equal(open.lease, 'RWH');
       const reading = read(share);
-      assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+      assert.equal((await open.nextBreak()).what, 'RWH to RH');
       await open.write(`flush ${index}`);
       await open.answer('RH');
       assert.equal(await reading, `flush ${index}${TEXT.slice(7)}`);
       await write(share);
-      const asked = await smb.nextBreak();
+      const asked = await open.nextBreak();
       assert.equal(asked.what, 'RH to none');
-      await open.answer(asked.to as LeaseState);
+      await open.answer(asked.to);
+      await smb.echo();
+      assert.deepEqual(open.unheard, []);
       await open.close();
     }
-    await smb.echo();
-    assert.deepEqual(smb.unheard, []);
   });
 
   test('a handle that its client has closed long ago does not keep another node from deleting', async () => {
@@ -100,7 +100,7 @@ describe('SMB clients and REST on three nodes', { skip: missingTool('postgres') 
     const smb = await smbOn(0, shares[0]);
     const open = await smb.open('file', { lease: 'RH', share: 'R' });
     const deleting = outcome(remove(shares[1]));
-    assert.equal((await smb.nextBreak()).what, 'RH to R');
+    assert.equal((await open.nextBreak()).what, 'RH to R');
     await open.close();
     assert.equal(await deleting, 'ok');
     assert.equal(await everywhere(shares, look), MISSING);
@@ -154,7 +154,7 @@ describe('SMB clients and REST on three nodes', { skip: missingTool('postgres') 
     for (const each of [open, reader]) await each.close();
     const cached = await smb.open('file', { lease: 'RWH' });
     const opening = other.beginOpen('file', { access: 'R' });
-    assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+    assert.equal((await cached.nextBreak()).what, 'RWH to RH');
     await cached.write('CACHE');
     await cached.answer('RH');
     const second = await opening.answer;
@@ -192,16 +192,18 @@ describe('SMB clients and REST on three nodes', { skip: missingTool('postgres') 
   test('a node that is killed takes its clients’ opens, locks and marks with it', async () => {
     const shares = await spreadShare();
     const left = [shares[0], shares[1]];
-    await putFile(shares[0], 'locked', TEXT);
+    for (const path of ['locked', 'marked']) await putFile(shares[0], path, TEXT);
     const smb = await smbOn(2, shares[0]);
     await smb.open('file', { share: '' });
     await (await smb.open('locked')).lock(0, 4);
+    await (await smb.open('marked')).markForDeletion(true);
     assert.equal(await everywhere(left, read), VIOLATION);
     await cluster.node(2).kill9();
     await until({ what: 'the opens of the dead node are gone', limitSeconds: DEATH_LIMIT_SECONDS }, async () => {
       const answers = [
         await everywhere(left, read),
         await everywhere(left, (share) => fileAt(share, 'locked').uploadRange('x', 0, 1)),
+        await everywhere(left, (share) => fileAt(share, 'marked').getProperties()),
       ];
       return answers.every((answer) => answer === 'ok');
     });

@@ -15,12 +15,15 @@ export type DriverEvent =
 type ToldBreak =
   | {
       readonly leaseKey: string;
-      readonly from: string;
-      readonly to: string;
+      readonly from: LeaseState;
+      readonly to: LeaseState;
       readonly mustAnswer: boolean;
       readonly epoch: number;
     }
   | { readonly file: string; readonly to: OplockLevel };
+
+/** What goes over the wire differs: signatures or encryption, and the form of leases. */
+export type Dialect = '2.1' | '3.0';
 
 export type OplockLevel = 'none' | 'II' | 'exclusive' | 'batch';
 export type LeaseState = '' | 'R' | 'RH' | 'RW' | 'RWH';
@@ -77,6 +80,8 @@ interface OpenedFile {
   readonly file: string;
   readonly oplock: OplockLevel | 'lease';
   readonly lease: LeaseState | null;
+  /** Of a lease in 3.0. */
+  readonly epoch: number | null;
   readonly isDurable: boolean;
   readonly action: number;
   readonly lengthBytes: number;
@@ -86,9 +91,9 @@ interface OpenedFile {
 /** What is asked of a client that caches: as `RWH to RH`, `R to none, unanswered`, `batch to II`. */
 export interface AskedBreak {
   readonly what: string;
-  readonly to: string;
-  /** Null: of an open whose answer has not come yet. */
-  readonly file: SmbFile | null;
+  readonly to: LeaseState | OplockLevel;
+  /** Of a lease: which of its states this is, counted since it was granted. */
+  readonly epoch: number | null;
 }
 
 export interface ListedEntry {
@@ -113,16 +118,17 @@ export interface PendingRequest<T> {
 export class ImpacketClient {
   readonly #impacket: Impacket;
   readonly name: string;
+  readonly #dialect: Dialect;
   #tree = 0;
-  readonly #files = new Map<string, SmbFile>();
   readonly #breaks: ToldBreak[] = [];
   #listener: { readonly hear: () => void; readonly fail: (why: Error) => void } | null = null;
   readonly #onPending = new Map<number, () => void>();
   #lostWhy: string | null = null;
 
-  constructor(impacket: Impacket, name: string) {
+  constructor(impacket: Impacket, name: string, dialect: Dialect) {
     this.#impacket = impacket;
     this.name = name;
+    this.#dialect = dialect;
   }
 
   /** What is opened from now on is in this share. */
@@ -148,15 +154,11 @@ export class ImpacketClient {
       options: kindBits | (deletesOnClose ? DELETE_ON_CLOSE : 0),
       attributes: options.attributes ?? 0,
       oplock: options.oplock ?? 'none',
-      lease: wanted,
+      lease: wanted === null ? null : { ...wanted, version: this.#dialect === '3.0' ? 2 : 1 },
       durable: options.isDurable === true ? true : null,
       reconnect: options.reconnects ?? null,
     });
-    const answer = request.answer.then((opened) => {
-      const file = new SmbFile(this, tree, opened, wanted?.key ?? null);
-      this.#files.set(opened.file, file);
-      return file;
-    });
+    const answer = request.answer.then((opened) => new SmbFile(this, tree, opened, wanted?.key ?? null));
     return { ...request, answer };
   }
 
@@ -170,16 +172,18 @@ export class ImpacketClient {
     }
   }
 
-  /** The next thing that it is asked to give up, or was asked for and nobody asked about. */
-  async nextBreak(): Promise<AskedBreak> {
-    if (this.#breaks.length === 0) await this.#untilBreak();
-    const told = this.#breaks.shift() as ToldBreak;
-    return { ...this.#describe(told), to: told.to };
+  /** The next that is asked for with this lease key or open, or was asked for and nobody asked about. */
+  async nextBreak(of: string): Promise<ToldBreak> {
+    for (;;) {
+      const index = this.#breaks.findIndex((told) => cacheOf(told) === of);
+      if (index >= 0) return this.#breaks.splice(index, 1)[0] as ToldBreak;
+      await this.#untilBreak();
+    }
   }
 
   /** What nobody asked about yet. */
-  get unheard(): string[] {
-    return this.#breaks.map((told) => this.#describe(told).what);
+  unheard(of: string): ToldBreak[] {
+    return this.#breaks.filter((told) => cacheOf(told) === of);
   }
 
   /** Whether the server has ended the connection. */
@@ -251,17 +255,9 @@ export class ImpacketClient {
       this.#listener = null;
     }
   }
-
-  #describe(told: ToldBreak): { what: string; file: SmbFile | null } {
-    if ('file' in told) {
-      const file = this.#files.get(told.file) ?? null;
-      return { what: `${file?.oplock ?? '?'} to ${told.to}`, file };
-    }
-    const unanswered = told.mustAnswer ? '' : ', unanswered';
-    const file = [...this.#files.values()].find(({ leaseKey }) => leaseKey === told.leaseKey) ?? null;
-    return { what: `${told.from} to ${told.to || 'none'}${unanswered}`, file };
-  }
 }
+
+const cacheOf = (told: ToldBreak): string => ('file' in told ? told.file : told.leaseKey);
 
 /** Of a listing: there is no more, or was nothing. */
 function isAtEnd(error: unknown): null {
@@ -367,6 +363,26 @@ export class SmbFile {
   /** Of a directory: answered once something in it changes. */
   notify({ filter = 0xfff, isRecursive = false } = {}): PendingRequest<NotedChange[]> {
     return this.#client.begin('notify', { ...this.#at, filter, isRecursive });
+  }
+
+  /** The next thing that its client is asked to give up, or was asked for and nobody asked about. */
+  async nextBreak(): Promise<AskedBreak> {
+    const told = await this.#client.nextBreak(this.#cache);
+    return { what: this.#describe(told), to: told.to, epoch: 'epoch' in told ? told.epoch : null };
+  }
+
+  /** What its client was asked for, and nobody asked about yet. */
+  get unheard(): string[] {
+    return this.#client.unheard(this.#cache).map((told) => this.#describe(told));
+  }
+
+  get #cache(): string {
+    return this.leaseKey ?? this.#at.file;
+  }
+
+  #describe(told: ToldBreak): string {
+    if ('file' in told) return `${this.oplock} to ${told.to}`;
+    return `${told.from} to ${told.to || 'none'}${told.mustAnswer ? '' : ', unanswered'}`;
   }
 
   /** To what it is asked for: it keeps so much. */

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { after } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
-import { type DriverEvent, ImpacketClient } from './impacket-client.ts';
+import { type Dialect, type DriverEvent, ImpacketClient } from './impacket-client.ts';
 import { SmbConnectionLost, SmbRefusal } from './smb-refusal.ts';
 
 /** Debian's own: a Python from elsewhere does not see Debian's packages. */
@@ -35,7 +35,7 @@ export interface ConnectOptions {
   readonly account?: TestAccount;
   readonly domain?: string;
   /** Without it 3.0, in which everything is encrypted where the server can; in 2.1 everything is signed. */
-  readonly dialect?: '2.1' | '3.0';
+  readonly dialect?: Dialect;
   /** False: signed only. */
   readonly encrypts?: boolean;
 }
@@ -66,9 +66,10 @@ export class Impacket {
   /** `name`: what the driver calls it, of its own. */
   async connect(name: string, options: ConnectOptions): Promise<ImpacketClient> {
     const { account = DEVELOPMENT_ACCOUNT, share, port, host = '127.0.0.1', domain = 'WORKGROUP', ...rest } = options;
-    const client = new ImpacketClient(this, name);
+    const { dialect = '3.0' } = rest;
+    const client = new ImpacketClient(this, name, dialect);
     this.#clients.set(name, client);
-    const login = { host, port, domain, user: account.name, password: account.key, ...rest };
+    const login = { host, port, domain, user: account.name, password: account.key, ...rest, dialect };
     await this.order(name, 'connect', login).answer;
     await client.useShare(share);
     return client;

@@ -132,6 +132,7 @@ export class TestClient {
       opened: (open) => {
         last = open;
       },
+      async othersEnd() {},
       cancelled,
       pend: onPend,
       get last() {

@@ -339,6 +339,7 @@ def open_file(client, order, tree, path, access, share, disposition, options, at
             'file': answer['FileID'].getData().hex(),
             'oplock': LEVEL_NAMES[answer['OplockLevel']],
             'lease': None if granted is None else lease_letters(struct.unpack('<L', granted[16:20])[0]),
+            'epoch': struct.unpack('<H', granted[48:50])[0] if granted is not None and len(granted) == 52 else None,
             'isDurable': b'DHnQ' in found,
             'action': answer['CreateAction'],
             'lengthBytes': answer['EndOfFile'],

@@ -62,7 +62,6 @@ const operationOf = (name: string): RestOperation => MATRIX_COLUMNS.find(([each]
 
 async function openWith(scene: Scene, cache: CacheName, options: SmbOpenOptions = {}): Promise<SmbFile> {
   const smb = await stage.smb();
-  assert.deepEqual(smb.unheard, []);
   const open = await smb.open(scene.path, { ...options, ...CACHES[cache].options });
   assert.equal(CACHES[cache].keeps(open), cache, 'it is granted what it asks for');
   return open;
@@ -84,13 +83,13 @@ async function assertNothingElse(scene: Scene, open: SmbFile, left: CacheName | 
   const smb = await stage.smb();
   if (left !== null) {
     const writing = resultOf(scene.file.setMetadata({ a: 'b' }));
-    const asked = await smb.nextBreak();
+    const asked = await open.nextBreak();
     assert.equal(asked.what, TAKEN[left]);
-    if (left !== 'R' && left !== 'II') await open.answer(asked.to as LeaseState);
+    if (left !== 'R' && left !== 'II') await open.answer(asked.to);
     assert.equal(await writing, 'ok');
   }
   await smb.echo();
-  assert.deepEqual(smb.unheard, []);
+  assert.deepEqual(open.unheard, []);
 }
 
 describe('REST beside a client that caches, where nothing is in the way', { skip }, () => {
@@ -112,12 +111,11 @@ describe('REST beside a client that caches, where nothing is in the way', { skip
         const open = await openWith(scene, cache);
         const acting = resultOf(act(scene));
         if (breaks !== null) {
-          const smb = await stage.smb();
-          const asked = await smb.nextBreak();
+          const asked = await open.nextBreak();
           assert.equal(asked.what, breaks);
           // What is written now is what the request must see.
           await open.write('FLUSH');
-          await open.answer(asked.to as LeaseState);
+          await open.answer(asked.to);
         }
         assert.equal(await acting, 'ok');
         assert.equal(await textOf(scene.file), breaks === null ? TEXT : `FLUSH${TEXT.slice(5)}`);
@@ -143,12 +141,11 @@ describe('REST beside a client that caches, where nothing is in the way', { skip
       test(`${CACHES[cache].name}: ${name} ${does} ${breaks}`, async () => {
         const scene = await stage.scene();
         const open = await openWith(scene, cache);
-        const smb = await stage.smb();
         const acting = resultOf(act(scene));
         if (!isWaitedFor) assert.equal(await acting, 'ok');
-        const asked = await smb.nextBreak();
+        const asked = await open.nextBreak();
         assert.equal(asked.what, breaks);
-        if (cache !== 'R' && cache !== 'II') await open.answer(asked.to as LeaseState);
+        if (cache !== 'R' && cache !== 'II') await open.answer(asked.to);
         assert.equal(await acting, 'ok');
         await assertNothingElse(scene, open, null);
         await open.close();
@@ -174,13 +171,13 @@ describe('REST beside a client that caches, where nothing is in the way', { skip
         const smb = await stage.smb();
         const acting = resultOf(act(scene));
         if (breaks !== null) {
-          const asked = await smb.nextBreak();
+          const asked = await open.nextBreak();
           assert.equal(asked.what, breaks);
-          await open.answer(asked.to as LeaseState);
+          await open.answer(asked.to);
         }
         assert.equal(await acting, want);
         await smb.echo();
-        assert.deepEqual(smb.unheard, []);
+        assert.deepEqual(open.unheard, []);
         await open.close();
       });
 
@@ -188,9 +185,8 @@ describe('REST beside a client that caches, where nothing is in the way', { skip
       test(`${CACHES[cache].name}, closed long ago: ${name} waits for ${breaks}, hears that it is closed, and goes on`, async () => {
         const scene = await stage.scene();
         const open = await openWith(scene, cache);
-        const smb = await stage.smb();
         const acting = resultOf(act(scene));
-        assert.equal((await smb.nextBreak()).what, breaks);
+        assert.equal((await open.nextBreak()).what, breaks);
         await open.close();
         assert.equal(await acting, 'ok');
       });
@@ -206,12 +202,11 @@ describe('REST beside a client that caches, where nothing is in the way', { skip
     test(`${CACHES[cache].name} of a reader: ${ACQUIRE[0]} waits for ${breaks.join(', then ') || 'nothing'}`, async () => {
       const scene = await stage.scene();
       const open = await openWith(scene, cache, { access: 'R' });
-      const smb = await stage.smb();
       const acting = resultOf(ACQUIRE[1](scene));
       for (const each of breaks) {
-        const asked = await smb.nextBreak();
+        const asked = await open.nextBreak();
         assert.equal(asked.what, each);
-        await open.answer(asked.to as LeaseState);
+        await open.answer(asked.to);
       }
       assert.equal(await acting, 'ok');
       await open.close();
@@ -232,11 +227,10 @@ describe('REST beside a client that caches, and does not share what is needed', 
       test(`${CACHES[cache].name}, open: ${name} waits for ${breaks}, and is refused`, async () => {
         const scene = await stage.scene();
         const open = await openWith(scene, cache, { share: '' });
-        const smb = await stage.smb();
         const acting = resultOf(act(scene));
-        const asked = await smb.nextBreak();
+        const asked = await open.nextBreak();
         assert.equal(asked.what, breaks);
-        await open.answer(asked.to as LeaseState);
+        await open.answer(asked.to);
         assert.equal(await acting, VIOLATION);
         await open.close();
       });
@@ -244,9 +238,8 @@ describe('REST beside a client that caches, and does not share what is needed', 
       test(`${CACHES[cache].name}, closed long ago: ${name} waits for ${breaks}, hears that it is closed, and goes on`, async () => {
         const scene = await stage.scene();
         const open = await openWith(scene, cache, { share: '' });
-        const smb = await stage.smb();
         const acting = resultOf(act(scene));
-        assert.equal((await smb.nextBreak()).what, breaks);
+        assert.equal((await open.nextBreak()).what, breaks);
         await open.close();
         assert.equal(await acting, 'ok');
       });
@@ -262,13 +255,13 @@ describe('REST beside a client that caches, and does not share what is needed', 
         assert.equal(await resultOf(act(scene)), VIOLATION);
         if (cache === 'RW' || cache === 'exclusive') {
           const acting = resultOf(GET_PROPERTIES[1](scene));
-          const asked = await smb.nextBreak();
+          const asked = await open.nextBreak();
           assert.equal(asked.what, cache === 'RW' ? 'RW to R' : 'exclusive to II', 'it is the first that is asked for');
-          await open.answer(asked.to as LeaseState);
+          await open.answer(asked.to);
           assert.equal(await acting, 'ok');
         }
         await smb.echo();
-        assert.deepEqual(smb.unheard, []);
+        assert.deepEqual(open.unheard, []);
         await open.close();
       });
     }
@@ -285,15 +278,14 @@ describe('a client that does not answer', { skip }, () => {
     test(`ends a request ${query || 'without a timeout'} after ${seconds} s, and the retry goes on once it has answered`, async () => {
       const scene = await stage.scene();
       const open = await openWith(scene, 'RWH');
-      const smb = await stage.smb();
       const path = `/${stage.share.name}/${scene.path}${query}`;
       const reading = send(stage.server.fileUrl, { method: 'GET', path });
-      assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+      assert.equal((await open.nextBreak()).what, 'RWH to RH');
       stage.server.clock.advance({ seconds });
       assert.equal((await reading).outcome, DELAY);
       await open.answer('RH');
       assert.equal((await send(stage.server.fileUrl, { method: 'GET', path })).body.toString(), TEXT);
-      assert.deepEqual(smb.unheard, []);
+      assert.deepEqual(open.unheard, []);
       await open.close();
     });
   }
@@ -301,9 +293,8 @@ describe('a client that does not answer', { skip }, () => {
   test('has its cache taken from it after 35 s, and nobody waits for it any more', async () => {
     const scene = await stage.scene();
     const open = await openWith(scene, 'RW');
-    const smb = await stage.smb();
     const reading = resultOf(GET[1](scene));
-    assert.equal((await smb.nextBreak()).what, 'RW to R');
+    assert.equal((await open.nextBreak()).what, 'RW to R');
     stage.server.clock.advance({ seconds: 36 });
     assert.equal(await reading, DELAY);
     const what = 'the cache is taken from the client';
@@ -316,10 +307,9 @@ describe('a client that is asked', { skip }, () => {
   test('writes a megabyte before it answers, and the request sees all of it', async () => {
     const scene = await stage.scene('');
     const open = await openWith(scene, 'RWH');
-    const smb = await stage.smb();
     const bytes = Buffer.alloc(1024 * 1024, 'flushed ');
     const reading = scene.file.downloadToBuffer();
-    assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+    assert.equal((await open.nextBreak()).what, 'RWH to RH');
     await open.write(bytes);
     await open.answer('RH');
     assert.ok((await reading).equals(bytes));
@@ -329,7 +319,6 @@ describe('a client that is asked', { skip }, () => {
   test('tells the length with what it writes: properties show it, a listing does not wait for it', async () => {
     const scene = await stage.scene();
     const open = await openWith(scene, 'RWH');
-    const smb = await stage.smb();
     const lengthListed = async (): Promise<number | undefined> => {
       for await (const entry of stage.share.rootDirectoryClient.listFilesAndDirectories({ prefix: scene.path })) {
         if (entry.kind === 'file' && entry.name === scene.path) return entry.properties.contentLength;
@@ -338,7 +327,7 @@ describe('a client that is asked', { skip }, () => {
     };
     assert.equal(await lengthListed(), TEXT.length);
     const looking = scene.file.getProperties();
-    assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+    assert.equal((await open.nextBreak()).what, 'RWH to RH');
     await open.write('!'.repeat(100), TEXT.length);
     await open.answer('RH');
     assert.equal((await looking).contentLength, TEXT.length + 100);
@@ -349,9 +338,8 @@ describe('a client that is asked', { skip }, () => {
   test('may keep less than it could, and not more', async () => {
     const scene = await stage.scene();
     const open = await openWith(scene, 'RWH');
-    const smb = await stage.smb();
     const reading = resultOf(GET[1](scene));
-    assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+    assert.equal((await open.nextBreak()).what, 'RWH to RH');
     assert.equal(await smbOutcome(open.answer('RWH')), 'REQUEST_NOT_ACCEPTED');
     await open.answer('R');
     assert.equal(await reading, 'ok');
@@ -360,12 +348,26 @@ describe('a client that is asked', { skip }, () => {
     await open.close();
   });
 
+  test('can tell a newer request from an older one, by its epoch', async () => {
+    const scene = await stage.scene();
+    const open = await openWith(scene, 'RWH');
+    const reading = resultOf(GET[1](scene));
+    const first = await open.nextBreak();
+    await open.answer(first.to);
+    assert.equal(await reading, 'ok');
+    await scene.file.setMetadata({ a: 'b' });
+    const second = await open.nextBreak();
+    await open.answer(second.to);
+    const granted = open.opened.epoch as number;
+    assert.deepEqual([first.epoch, second.epoch], [granted + 1, granted + 2]);
+    await open.close();
+  });
+
   test('by two requests at once answers once', async () => {
     const scene = await stage.scene();
     const open = await openWith(scene, 'RWH');
-    const smb = await stage.smb();
     const both = [resultOf(GET[1](scene)), resultOf(GET_PROPERTIES[1](scene))];
-    assert.equal((await smb.nextBreak()).what, 'RWH to RH');
+    assert.equal((await open.nextBreak()).what, 'RWH to RH');
     await open.answer('RH');
     assert.deepEqual(await Promise.all(both), ['ok', 'ok']);
     await assertNothingElse(scene, open, 'RH');
@@ -378,7 +380,7 @@ describe('a client that is asked', { skip }, () => {
     const open = await smb.open(scene.path, { oplock: 'exclusive', share: 'RWD' });
     assert.equal(open.oplock, 'exclusive');
     const writing = resultOf(scene.file.uploadRange('other', 0, 5));
-    assert.equal((await smb.nextBreak()).what, 'exclusive to none');
+    assert.equal((await open.nextBreak()).what, 'exclusive to none');
     await smb.disconnect();
     assert.equal(await writing, 'ok');
   });

@@ -1,11 +1,15 @@
 /** REST operations on one file, as columns of the matrices. */
-import { textOf } from '../file/racing.ts';
+import { text } from 'node:stream/consumers';
 import { type Scene, TEXT } from './stage.ts';
 
 export type RestOperation = readonly [name: string, act: (scene: Scene) => Promise<unknown>];
 
 const CREATE: RestOperation = ['Create File', ({ file }) => file.create(TEXT.length)];
-export const GET: RestOperation = ['Get File', ({ file }) => textOf(file)];
+/** The request alone: whoever wants all bytes asks for properties first. */
+export const GET: RestOperation = [
+  'Get File',
+  async ({ file }) => text((await file.download()).readableStreamBody as NodeJS.ReadableStream),
+];
 export const GET_PROPERTIES: RestOperation = ['Get File Properties', ({ file }) => file.getProperties()];
 const SET_PROPERTIES: RestOperation = [
   'Set File Properties',

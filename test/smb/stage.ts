@@ -8,7 +8,7 @@ import { outcome } from '../harness/clients.ts';
 import { freshShare } from '../harness/file-clients.ts';
 import { send } from '../harness/http.ts';
 import { startImpacket } from '../harness/impacket.ts';
-import type { ImpacketClient } from '../harness/impacket-client.ts';
+import type { Dialect, ImpacketClient } from '../harness/impacket-client.ts';
 import { type InProcessServer, startInProcess } from '../harness/in-process.ts';
 
 export const VIOLATION = '409 SharingViolation';
@@ -110,10 +110,11 @@ export async function resultOf(request: Promise<unknown>): Promise<string> {
   });
 }
 
-export async function openStage(): Promise<Stage> {
+/** `dialect`: of the SMB clients. */
+export async function openStage({ dialect = '3.0' }: { dialect?: Dialect } = {}): Promise<Stage> {
   // Before the server, so that it outlives no connection of these clients.
   const impacket = startImpacket();
   const server = await startInProcess({ smb: 'optional' });
   const { smbPort: port } = server;
-  return new Stage(server, await freshShare(server), (name, share) => impacket.connect(name, { port, share }));
+  return new Stage(server, await freshShare(server), (name, share) => impacket.connect(name, { port, share, dialect }));
 }

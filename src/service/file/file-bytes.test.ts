@@ -21,7 +21,7 @@ import { PAGE_SETTINGS } from '../pages/page-settings.ts';
 import { extentKey } from '../records/keys.ts';
 import type { FileRecord } from '../records/node-record.ts';
 import { snapshotReader } from '../records/record-reader.ts';
-import { OldBytes, PAGE_BYTES, splitPages, withOldBytes } from './file-bytes.ts';
+import { gatherNeeds, OldBytes, PAGE_BYTES, splitPages, withOldBytes } from './file-bytes.ts';
 import { findNode } from './load.ts';
 
 const { chunkBytes: CHUNK_BYTES, clearedRowsMax: CLEARED_ROWS_MAX } = PAGE_SETTINGS;
@@ -352,6 +352,28 @@ describe('what is allocated', () => {
   }
 });
 
+test('a small write is one extent, wherever it begins and ends', async () => {
+  for (const [offset, length, before] of [
+    [0, 1_024, 0],
+    [300, 1, 0],
+    [300, 1_000, 0],
+    [300, INLINE_BYTES_MAX, 0],
+    [300, 1_000, 2_000],
+    [CHUNK_BYTES - 300, 1_000, 0],
+  ] as const) {
+    const share = await TestShare.create();
+    const lengthBytes = 2 * CHUNK_BYTES;
+    await share.createFile('file', lengthBytes);
+    if (before > 0) await share.write('file', 0, Buffer.alloc(before, 'b'));
+    await share.write('file', offset, Buffer.alloc(length, 'w'));
+    const inlineCount = (await share.store.records()).filter((key) => key.startsWith('I')).length;
+    assert.equal(inlineCount, before > 0 ? 2 : 1, `${length} at ${offset}`);
+    const model = ModelFile.created(lengthBytes, Buffer.alloc(before, 'b')).written(offset, Buffer.alloc(length, 'w'));
+    await compare(share, model);
+    await checkClean(share);
+  }
+});
+
 test('a file that was cut off within a page and grows again shows zeros there', async () => {
   for (const lengthBytes of [700, 20_000, CHUNK_BYTES + 700]) {
     const share = await TestShare.create();
@@ -456,4 +478,27 @@ test('a change runs again with the old bytes it asked for, and with those of ano
   });
   assert.ok(Buffer.from(bytes).equals(Buffer.alloc(PAGE_BYTES, 'c')));
   assert.deepEqual(asked, [gone.extent.id, id, id]);
+});
+
+test('what a write needs of two pages is fetched at once, and of extents that are known not at all', async () => {
+  const share = await TestShare.create();
+  await share.createFile('file', Buffer.alloc(3 * INLINE_BYTES_MAX, 'c'));
+  const id = Buffer.from((await keyOfPlaced(share)).subarray(1)).toString('hex');
+  const pieceAt = (page: number) => ({
+    extent: { id, inline: false },
+    offsetBytes: page * PAGE_BYTES,
+    lengthBytes: PAGE_BYTES,
+  });
+  const known = { id: 'e'.repeat(24), inline: false };
+  let runCount = 0;
+  const pages = await withOldBytes(share.store.storage, async (old) => {
+    runCount++;
+    old.noteExtent(known, Buffer.alloc(2 * PAGE_BYTES, 'k'));
+    return gatherNeeds([pieceAt(0), { ...pieceAt(1), extent: known }, pieceAt(3)], async (piece) => old.get(piece));
+  });
+  assert.deepEqual(
+    pages.map((page) => Buffer.from(page).toString().charAt(0)),
+    ['c', 'k', 'c'],
+  );
+  assert.equal(runCount, 2);
 });

@@ -8,7 +8,7 @@ import { SourceLengthMismatch } from '../../content/content.ts';
 import { INLINE_BYTES_MAX, type StagedExtent } from '../extents/extents.ts';
 import type { Body } from '../extents/take-body.ts';
 import { splitPages } from './file-bytes.ts';
-import { takeRange } from './take-range.ts';
+import { takeFew, takeMany, takeRange } from './take-range.ts';
 
 const md5Of = (bytes: Uint8Array): Buffer => createHash('md5').update(bytes).digest();
 
@@ -58,6 +58,22 @@ describe('a body is taken apart where pages begin and end', () => {
         }
       }
     });
+  }
+});
+
+test('bytes that are here already are taken apart in the same way', async () => {
+  const store = await TestStore.open();
+  const random = new Random(1);
+  for (const lengthBytes of LENGTHS) {
+    for (const offsetBytes of [0, 1, 511, 512, 700]) {
+      const bytes = random.bytes(lengthBytes);
+      const take = lengthBytes <= INLINE_BYTES_MAX ? takeFew : takeMany;
+      const { head, middle, tail } = await take(store.storage, offsetBytes, bytes);
+      const { headBytes, middleBytes, tailBytes } = splitPages({ offsetBytes, lengthBytes });
+      assert.deepEqual([head.length, middle?.lengthBytes ?? 0, tail.length], [headBytes, middleBytes, tailBytes]);
+      const all = Buffer.concat([head, await bytesOf(store, middle), tail]);
+      assert.ok(all.equals(bytes), `${lengthBytes} at ${offsetBytes}`);
+    }
   }
 });
 

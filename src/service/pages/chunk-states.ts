@@ -93,7 +93,8 @@ async function* newestRows(
   { fromChunk, toChunk }: ChunkSpan,
   { walkRows }: PageSettings,
 ): AsyncGenerator<Row> {
-  const stepRows = Math.min(walkRows, toChunk - fromChunk);
+  // One more than there can be: then the first step is known to be the last.
+  const stepRows = Math.min(walkRows, toChunk - fromChunk + 1);
   for await (const entries of scanSteps(reader, chunkRange(mapId, fromChunk, toChunk), stepRows)) {
     for (const { key, value } of entries) yield { chunk: chunkOf(key), value };
   }

@@ -7,7 +7,9 @@ import { type Command, succeed } from './command.ts';
 export const close: Command<CloseRequest> = {
   decode: decodeClose,
   async handle(context, { fileId, asksForAttributes }) {
-    const node = await closeOpen(context.door, context.anyOpen(fileId), { looks: asksForAttributes });
+    const open = context.anyOpen(fileId);
+    await context.othersEnd(open);
+    const node = await closeOpen(context.door, open, { looks: asksForAttributes });
     return succeed(encodeClose(node === null || !asksForAttributes ? null : summaryOf(node)));
   },
 };

@@ -40,6 +40,8 @@ export interface Context {
   anyOpen(fileId: FileId): Open;
   /** The related requests that follow mean this one. */
   opened(open: Open): void;
+  /** Resolves when what was begun with it before is done: whoever closes lets others finish. */
+  othersEnd(open: Open): Promise<void>;
   /** Aborted by CANCEL, and when the connection ends. */
   readonly cancelled: AbortSignal;
   /** Tells the client that it has to wait (an interim response). Once is enough. */

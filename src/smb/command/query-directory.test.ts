@@ -4,6 +4,10 @@ import type { TestShare } from '../../../test/harness/file-store.ts';
 import { together } from '../../../test/harness/parallel.ts';
 import { bodyOfReply, makeContext, statusNameOf, type TestClient } from '../../../test/harness/smb-context.ts';
 import { openPath } from '../../../test/harness/smb-open.ts';
+import { transact } from '../../engine/transact.ts';
+import { encodeJson } from '../../service/records/codec.ts';
+import { nodeKey } from '../../service/records/file-keys.ts';
+import type { NodeId } from '../../service/records/node-record.ts';
 import type { FileOpen } from '../session/open.ts';
 import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
 import { READ_ATTRIBUTES } from '../wire/access.ts';
@@ -139,6 +143,46 @@ describe('a listing', () => {
     const outcomes = await together(4, () => names(open, { outputBytesMax: 24 * 8 }));
     const told = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
     assert.deepEqual(told, ['.', '..', ...files]);
+  });
+});
+
+describe('a directory of many thousands', () => {
+  const COUNT = 12_000;
+  let directoryId: NodeId;
+
+  /** Rows as creating them would leave, without creating each. */
+  beforeEach(async () => {
+    const node = await share.createFile('like', 0);
+    directoryId = (await share.createDirectory('many')).id;
+    const { engine, known } = client.door.storage;
+    const tree = { account: share.name.account, shareId: known.shares.idOf(share.name.account, 'share') as string };
+    await transact(engine, async (tx) => {
+      for (let index = 0; index < COUNT; index++) {
+        const name = `F${String(index).padStart(5, '0')}`;
+        tx.put(nodeKey(tree, { parentId: directoryId, name }), encodeJson({ ...node, name }));
+      }
+    });
+  });
+
+  test('is listed whole', async () => {
+    const open = await openPath(client, share, 'many');
+    const all = await allNames(open, { outputBytesMax: TRANSFER_BYTES_MAX });
+    assert.equal(all.length, COUNT + 2);
+    assert.deepEqual(all.slice(2), all.slice(2).toSorted());
+    assert.equal(new Set(all).size, all.length);
+  });
+
+  test('is searched to its end for the few that are meant', async () => {
+    const open = await openPath(client, share, 'many');
+    assert.deepEqual(await names(open, { pattern: '*11999' }), ['F11999']);
+    assert.equal(await refusalOf(open, { pattern: '*x', flags: REOPEN }), 'NO_SUCH_FILE');
+  });
+
+  test('is searched no further once the request is cancelled', async () => {
+    const open = await openPath(client, share, 'many');
+    const cancelled = AbortSignal.abort();
+    const request = { infoClass: NAMES_CLASS, flags: 0, fileId: open.fileId, pattern: '*x', outputBytesMax: 4096 };
+    assert.equal(await statusNameOf(() => queryDirectory.handle(client.context({ cancelled }), request)), 'CANCELLED');
   });
 });
 

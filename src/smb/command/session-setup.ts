@@ -3,11 +3,12 @@ import { deriveKeys } from '../crypto/key-derivation.ts';
 import { Authentication, type Step } from '../session/authentication.ts';
 import type { Connection } from '../session/connection.ts';
 import { Nonces } from '../session/encryption.ts';
-import type { Negotiated } from '../session/protocol.ts';
+import { bindingRefusal, type Negotiated } from '../session/protocol.ts';
 import type { Session } from '../session/session.ts';
 import { endSession } from '../session/sessions.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import { SmbError, Status } from '../statuses.ts';
+import { encodeError } from '../wire/error.ts';
 import type { RequestMessage } from '../wire/message.ts';
 import { DIALECT_3_1_1, SIGNING_REQUIRED } from '../wire/negotiate.ts';
 import {
@@ -32,8 +33,9 @@ export const sessionSetup: Command<Request> = {
   async handle({ connection, header: { sessionId } }, request) {
     const { negotiated } = connection;
     if (negotiated === null) throw new SmbError(Status.INVALID_PARAMETER);
-    // A session has one connection here.
-    if (request.isBinding) throw new SmbError(Status.REQUEST_NOT_ACCEPTED);
+    const foreign = connection.sessions.has(sessionId) ? undefined : connection.door.sessions.get(sessionId);
+    if (foreign !== undefined) return refuseForeign(foreign, negotiated, request.isBinding);
+    if (request.isBinding) throw new SmbError(Status.USER_SESSION_DELETED);
     const { id, signIn } = signInOf(connection, sessionId);
     signIn.preauth.add(request.bytes);
     const step = signIn.authentication.step(request.token);
@@ -43,15 +45,24 @@ export const sessionSetup: Command<Request> = {
       return { status: Status.MORE_PROCESSING_REQUIRED, body, sessionId: id, onEncoded };
     }
     connection.signIns.delete(id);
+    const known = connection.sessions.get(id);
     if (step.kind === 'refused') {
+      // Whoever cannot prove any more who they are has lost what they had.
+      if (known !== undefined) await endSession(connection.door, known, { keepsDurable: false });
       connection.door.log.info(`SMB: sign-in refused, ${connection.remote}`);
       throw new SmbError(Status.LOGON_FAILURE);
     }
-    const known = connection.sessions.get(id);
     if (known !== undefined) return again(known, step);
     return signedIn(connection, { id, negotiated, signIn, step, request });
   },
 };
+
+/** A session has one connection here: no second one is bound to it, nor can it sign in on another. */
+function refuseForeign(session: Session, negotiated: Negotiated, isBinding: boolean): Reply {
+  const own = session.connection.negotiated as Negotiated;
+  const status = isBinding ? bindingRefusal(own, negotiated) : Status.USER_SESSION_DELETED;
+  return { status, body: [encodeError(null, negotiated.dialect === DIALECT_3_1_1)], signer: session };
+}
 
 /** The one that is under way with this id, or a new one: for a new session, or for one that is there. */
 function signInOf(connection: Connection, sessionId: bigint): { id: bigint; signIn: SignIn } {

@@ -38,10 +38,12 @@ async function writeBytes(
   { data, offsetBytes, appendsOnly }: { data: Buffer; offsetBytes: number | 'end'; appendsOnly: boolean },
 ): Promise<void> {
   const { writtenAt: keepsWriteTime, changedAt: keepsChangeTime } = open.frozen;
-  const asked = { offsetBytes, bytes: data, appendsOnly, keepsWriteTime, keepsChangeTime };
   const isFirst = !open.hasWritten;
-  // Before it is done: what is closed meanwhile may have been written to.
-  open.hasWritten = true;
+  // Not only when it is answered: whoever closes it by then must know.
+  const onAdmitted = (): void => {
+    open.hasWritten = true;
+  };
+  const asked = { offsetBytes, bytes: data, appendsOnly, keepsWriteTime, keepsChangeTime, onAdmitted };
   await writeOpen(context.door.storage, open, asked, waiterOf(context));
   // Whoever watches is told once: every write would have to be looked up.
   if (isFirst) noteChange(context.door, { what: 'modified', at: open, filter: WRITTEN });

@@ -18,7 +18,7 @@ export function openPipe(context: Context, { name }: Pick<CreateRequest, 'name'>
   const pipe = openRpcPipe(name, { storage: door.storage, account: session.account });
   if (pipe === null) throw new SmbError(Status.OBJECT_NAME_NOT_FOUND);
   const isFull = session.opens.size >= door.limits.openCountMax || pipeCount(session) >= PIPE_COUNT_MAX;
-  if (isFull) throw new SmbError(Status.INSUFFICIENT_RESOURCES);
+  if (isFull) throw new SmbError(Status.TOO_MANY_OPENED_FILES);
   const volatile = newVolatileId(session);
   const fileId = { persistent: volatile, volatile };
   const open: PipeOpen = { kind: 'pipe', fileId, tree, isClosed: false, access: tree.maximalAccess, pipe };

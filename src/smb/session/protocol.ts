@@ -1,4 +1,5 @@
 /** What client and server agree on when they negotiate. */
+import { Status } from '../statuses.ts';
 
 export const DIALECTS = [0x0311, 0x0302, 0x0300, 0x0210] as const;
 export type Dialect = (typeof DIALECTS)[number];
@@ -26,4 +27,14 @@ export interface Negotiated {
   readonly signing: SigningAlgorithm;
   /** Null: nothing can be encrypted. */
   readonly cipher: Cipher | null;
+}
+
+/** Why a connection cannot be bound to a session of another ([MS-SMB2] 3.3.5.5), as far as that lies in what they agreed on. */
+export function bindingRefusal(session: Negotiated, connection: Negotiated): Status {
+  const wasGmac = session.signing === 'aes-gmac';
+  const isGmac = connection.signing === 'aes-gmac';
+  if (wasGmac !== isGmac) return isGmac ? Status.NOT_SUPPORTED : Status.REQUEST_OUT_OF_SEQUENCE;
+  if (!isVersion3(connection.dialect)) return Status.REQUEST_NOT_ACCEPTED;
+  const isAlike = session.dialect === connection.dialect && session.cipher === connection.cipher;
+  return isAlike ? Status.REQUEST_NOT_ACCEPTED : Status.INVALID_PARAMETER;
 }

@@ -17,14 +17,21 @@ import { DIALECT_3_1_1 } from '../wire/negotiate.ts';
 import { isPaid } from './compound.ts';
 import type { SmbConnection } from './smb-connection.ts';
 
-/** What the requests of one compound hand on to each other. */
+/** What the requests of one compound hand on to those that are related to them. */
 export interface Chain {
-  sessionId: bigint;
-  treeId: number;
+  /** Null: there was none. */
+  session: { readonly id: bigint; readonly treeId: number } | null;
   open: Open | null;
-  /** Of the CREATE that should have opened it. */
+  /** Of the one that should have opened it. */
   refusal: Status | null;
 }
+
+/** These may wait for ever: in the middle of a compound nobody could be told. */
+const ENDLESS: ReadonlySet<number> = new Set([CommandCode.CHANGE_NOTIFY, CommandCode.LOCK]);
+
+const FIRST_ERROR = 0xc000_0000;
+
+export const NO_CHAIN: Readonly<Chain> = { session: null, open: null, refusal: null };
 
 export class Exchange implements Context {
   readonly connection: SmbConnection;
@@ -35,6 +42,13 @@ export class Exchange implements Context {
   readonly #chain: Chain;
   readonly #onPending: (exchange: Exchange) => void;
   readonly #controller = new AbortController();
+  readonly #opens = new Set<Open>();
+  #isWaiting = false;
+  #end: () => void = () => {};
+  /** Resolves when it is answered. */
+  readonly answered = new Promise<void>((resolve) => {
+    this.#end = resolve;
+  });
   #session: Session | null = null;
   #tree: Tree | null = null;
   /** Of a request that waits; null: it does not. */
@@ -54,9 +68,10 @@ export class Exchange implements Context {
     this.isEncrypted = options.isEncrypted;
     this.#onPending = options.onPending;
     const { header } = options.message;
+    const { session } = options.chain;
     const isRelated = (header.flags & FLAG_RELATED) !== 0;
-    const { sessionId, treeId } = options.chain;
-    this.header = isRelated ? { ...header, sessionId, treeId } : header;
+    this.header = isRelated && session !== null ? { ...header, sessionId: session.id, treeId: session.treeId } : header;
+    if (!isRelated) Object.assign(options.chain, NO_CHAIN);
   }
 
   get session(): Session {
@@ -92,10 +107,25 @@ export class Exchange implements Context {
   }
 
   pend(): void {
+    this.#isWaiting = true;
     if (this.asyncId === null) this.#onPending(this);
   }
 
+  get mayWaitForEver(): boolean {
+    return ENDLESS.has(this.header.command);
+  }
+
+  /** Whether it does something with the open, and will come to an end by itself. */
+  isUsing(open: Open): boolean {
+    return this.#opens.has(open) && !this.#isWaiting;
+  }
+
+  othersEnd(open: Open): Promise<void> {
+    return this.connection.usersEnd(open, this);
+  }
+
   opened(open: Open): void {
+    this.#opens.add(open);
     this.#chain.open = open;
     this.#chain.refusal = null;
   }
@@ -112,6 +142,7 @@ export class Exchange implements Context {
       const { open, refusal } = this.#chain;
       if (open === null) throw new SmbError(refusal ?? Status.INVALID_HANDLE);
       if (open.isClosed) throw new SmbError(Status.FILE_CLOSED);
+      this.#opens.add(open);
       return open;
     }
     const open = this.session.opens.get(volatile);
@@ -126,21 +157,21 @@ export class Exchange implements Context {
   async run(): Promise<Reply> {
     try {
       const reply = await this.#answer();
-      this.#handOn(reply.status);
-      if (reply.sessionId !== undefined) this.#chain.sessionId = reply.sessionId;
-      if (reply.treeId !== undefined) this.#chain.treeId = reply.treeId;
+      this.#handOn(reply);
       return reply;
     } catch (error) {
-      return this.#refusalOf(error);
+      const refusal = this.#refusalOf(error);
+      this.#handOn(refusal);
+      return refusal;
+    } finally {
+      this.#end();
     }
   }
 
   async #answer(): Promise<Reply> {
     const known = COMMANDS.get(this.header.command);
-    if (known === undefined) {
-      this.connection.destroy(`unknown command ${this.header.command}`);
-      throw new SmbError(Status.INVALID_PARAMETER);
-    }
+    const isLost = this.isRelated && this.#chain.session === null;
+    if (known === undefined || isLost) throw new SmbError(Status.INVALID_PARAMETER);
     const { need, command } = known;
     this.#findSession(need !== 'nothing');
     if (need === 'tree') this.#findTree();
@@ -193,19 +224,19 @@ export class Exchange implements Context {
     }
   }
 
-  #handOn(status: Status): void {
-    this.#chain.sessionId = this.header.sessionId;
-    this.#chain.treeId = this.header.treeId;
-    if (this.header.command === CommandCode.CREATE && status >= 0xc000_0000) {
-      this.#chain.open = null;
-      this.#chain.refusal = status;
-    }
+  #handOn({ status, sessionId, treeId }: Reply): void {
+    const chain = this.#chain;
+    const hasSession = this.#session !== null || sessionId !== undefined;
+    const session = { id: sessionId ?? this.header.sessionId, treeId: treeId ?? this.header.treeId };
+    chain.session = hasSession ? session : null;
+    if (status < FIRST_ERROR) return;
+    if (this.header.command === CommandCode.CREATE) chain.open = null;
+    if (chain.open === null) chain.refusal = status;
   }
 
   #refusalOf(error: unknown): Reply {
     const status = statusOf(error) ?? Status.UNEXPECTED_NETWORK_ERROR;
     if (statusOf(error) === null) this.door.log.error(`SMB: command ${this.header.command} failed`, error);
-    this.#handOn(status);
     const data = error instanceof SmbError ? error.data : null;
     const hasContexts = this.connection.negotiated?.dialect === DIALECT_3_1_1;
     return { status, body: [encodeError(data, hasContexts)] };

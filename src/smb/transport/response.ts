@@ -30,16 +30,16 @@ export interface Response {
 }
 
 /** One message of one or more responses. */
-export function encodeResponses(responses: readonly Response[], negotiated: Negotiated | null): Uint8Array[] {
+export function encodeResponses(responses: readonly Response[]): Uint8Array[] {
   return responses.flatMap((response, index) => {
     const isLast = index === responses.length - 1;
-    return encodeResponse(response, { isFirst: index === 0, isLast, negotiated });
+    return encodeResponse(response, { isFirst: index === 0, isLast });
   });
 }
 
 function encodeResponse(
   { header, reply, credits, asyncId, signer }: Response,
-  { isFirst, isLast, negotiated }: { isFirst: boolean; isLast: boolean; negotiated: Negotiated | null },
+  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
 ): Uint8Array[] {
   const lengthBytes = HEADER_BYTES + lengthOf(reply.body);
   const padding = isLast ? 0 : paddingOf(lengthBytes);
@@ -60,9 +60,11 @@ function encodeResponse(
     sessionId: reply.sessionId ?? header.sessionId,
   });
   const pieces = [head, ...reply.body, ...(padding === 0 ? [] : [new Uint8Array(padding)])];
-  if (signer !== null && negotiated !== null) {
+  // A session of another connection is refused in what was agreed on there.
+  const agreed = signer?.connection.negotiated;
+  if (agreed) {
     const at = { messageId: header.messageId, fromServer: true, isCancel: false };
-    signatureOf(negotiated.signing, signer.keys.signing, pieces, at).copy(head, SIGNATURE_AT);
+    signatureOf(agreed.signing, signer.keys.signing, pieces, at).copy(head, SIGNATURE_AT);
   }
   reply.onEncoded?.(pieces);
   return pieces;
@@ -71,8 +73,13 @@ function encodeResponse(
 /** For a session that has a key for it. */
 export function encryptFor(session: Session, negotiated: Negotiated, pieces: readonly Uint8Array[]): Uint8Array[] {
   const { cipher } = negotiated;
-  const { id: sessionId, nonces, keys: { encryption: key } } = session;
-  if (cipher === null || key === null || nonces === null) throw new Error('a session without a cipher cannot be encrypted for');
+  const {
+    id: sessionId,
+    nonces,
+    keys: { encryption: key },
+  } = session;
+  if (cipher === null || key === null || nonces === null)
+    throw new Error('a session without a cipher cannot be encrypted for');
   return encryptMessage({ cipher, key, sessionId, nonce: nonces.next() }, pieces);
 }
 

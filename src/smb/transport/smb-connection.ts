@@ -8,6 +8,7 @@ import { answerSmb1 } from '../command/negotiate.ts';
 import type { Connection } from '../session/connection.ts';
 import type { Door } from '../session/door.ts';
 import { decodeTransformHeader, decryptMessage } from '../session/encryption.ts';
+import type { Open } from '../session/open.ts';
 import { PreauthHash } from '../session/preauth-hash.ts';
 import { type Negotiated, TRANSFER_BYTES_MAX } from '../session/protocol.ts';
 import type { Session, Tree } from '../session/session.ts';
@@ -19,7 +20,6 @@ import {
   CommandCode,
   encodeHeader,
   FLAG_ASYNC,
-  FLAG_RELATED,
   FLAG_RESPONSE,
   type Header,
   SMB1_ID,
@@ -30,7 +30,7 @@ import { ALL_ONES_64, type RequestMessage } from '../wire/message.ts';
 import { decodeSmb1Negotiate, encodeSmb1Refusal } from '../wire/negotiate.ts';
 import { splitCompound } from './compound.ts';
 import { CreditWindow } from './credit-window.ts';
-import { type Chain, Exchange } from './exchange.ts';
+import { type Chain, Exchange, NO_CHAIN } from './exchange.ts';
 import { encodePrefix, FrameReader } from './frames.ts';
 import { encodeResponses, encryptFor, lengthOf, type Response } from './response.ts';
 
@@ -114,6 +114,12 @@ export class SmbConnection implements Connection {
     for (const exchange of this.#underWay) {
       if (exchange.isOf(of) && exchange.asyncId !== null) exchange.cancel();
     }
+  }
+
+  /** Resolves when whatever else was begun with an open is done, but for what waits. */
+  async usersEnd(open: Open, but: Exchange): Promise<void> {
+    const users = [...this.#underWay].filter((exchange) => exchange !== but && exchange.isUsing(open));
+    await Promise.all(users.map(({ answered }) => answered));
   }
 
   destroy(reason: string): void {
@@ -202,7 +208,7 @@ export class SmbConnection implements Connection {
       this.#credits.use(0n, 1);
       const credits = this.#credits.grant(1);
       const reply = { status: Status.SUCCESS, body: [answerSmb1(this)] };
-      this.#write(encodeResponses([{ header: NO_HEADER, reply, credits, asyncId: null, signer: null }], null));
+      this.#write(encodeResponses([{ header: NO_HEADER, reply, credits, asyncId: null, signer: null }]));
       return;
     }
     if (dialects !== null) this.#socket.end(Buffer.concat([encodePrefix(37), encodeSmb1Refusal(message)]));
@@ -258,12 +264,13 @@ export class SmbConnection implements Connection {
   // ---- answering
 
   async #answer(requests: readonly RequestMessage[], encryptedFor: Session | null): Promise<void> {
-    const chain: Chain = { sessionId: 0n, treeId: 0, open: null, refusal: null };
+    const chain: Chain = { ...NO_CHAIN };
     const done: Response[] = [];
     for (const [index, message] of requests.entries()) {
       const isLast = index === requests.length - 1;
       const onPending = (exchange: Exchange): void => {
-        // Only the last of a compound may tell that it waits; any other waits silently.
+        // Only the last of a compound may tell that it waits; any other waits silently, if that comes to an end.
+        if (!isLast && exchange.mayWaitForEver) throw new SmbError(Status.INTERNAL_ERROR);
         if (!isLast) return;
         this.#pend(exchange);
         this.#send(done.splice(0), encryptedFor);
@@ -276,20 +283,15 @@ export class SmbConnection implements Connection {
         isEncrypted: encryptedFor !== null,
         onPending,
       });
-      done.push(await this.#run(exchange, { isFirst: index === 0, encryptedFor }));
+      done.push(await this.#run(exchange, encryptedFor));
     }
     this.#send(done, encryptedFor);
   }
 
-  async #run(
-    exchange: Exchange,
-    { isFirst, encryptedFor }: { isFirst: boolean; encryptedFor: Session | null },
-  ): Promise<Response> {
+  async #run(exchange: Exchange, encryptedFor: Session | null): Promise<Response> {
     this.#underWay.add(exchange);
     const { header } = exchange;
-    const isMisled =
-      (isFirst && (header.flags & FLAG_RELATED) !== 0) ||
-      (encryptedFor !== null && header.sessionId !== encryptedFor.id);
+    const isMisled = encryptedFor !== null && header.sessionId !== encryptedFor.id && !exchange.isRelated;
     try {
       const reply: Reply = isMisled
         ? { status: Status.INVALID_PARAMETER, body: [encodeError(null, false)] }
@@ -319,7 +321,7 @@ export class SmbConnection implements Connection {
 
   #send(responses: readonly Response[], encryptedFor: Session | null): void {
     if (responses.length === 0 || this.isClosed) return;
-    const pieces = encodeResponses(responses, this.negotiated);
+    const pieces = encodeResponses(responses);
     this.#write(encryptedFor === null ? pieces : encryptFor(encryptedFor, this.agreed, pieces));
   }
 

@@ -154,6 +154,7 @@ test('a listing in single entries reads each row no more than a few times, few a
     const cost = await engine.costOf(async () => assert.deepEqual(await namesIn(open, { limit: 1, pattern }), want));
     // Each page reads the open as well.
     assert.ok(cost.entriesRead < 6 * count + 10 * want.length, `${pattern}: ${cost.entriesRead}`);
+    assert.ok(cost.rangesAsked < 20 + 10 * want.length, `${pattern}: ${cost.rangesAsked}`);
   }
 });
 

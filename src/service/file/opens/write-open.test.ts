@@ -50,11 +50,11 @@ async function opened(
   path: string,
   {
     storage = share.store.storage,
-    client = new SmbClient(storage, share.name),
+    smb = new SmbClient(storage, share.name),
     ...request
-  }: Partial<OpenRequest> & { storage?: Storage; client?: SmbClient; snapshot?: string | null } = {},
+  }: Partial<OpenRequest> & { storage?: Storage; smb?: SmbClient; snapshot?: string | null } = {},
 ): Promise<Writer> {
-  const { id, place } = await client.open(path, request);
+  const { id, place } = await smb.open(path, request);
   return new Writer(storage, { openId: id, place, name: share.nameOf(path, request.snapshot ?? null) });
 }
 
@@ -117,7 +117,7 @@ describe('bytes that were written', () => {
     const share = await TestShare.create();
     const before = await share.createFile('f', Buffer.from('hello'));
     const writer = await opened(share, 'f');
-    share.store.clock.advanceMs(5_000);
+    share.store.clock.advance({ seconds: 5 });
     await writer.write(0, Buffer.from('x'), { keepsWriteTime: true, keepsChangeTime: true });
     assert.deepEqual({ ...(await fileAt(share, 'f')), content: before.content }, before);
     await writer.write(0, Buffer.from('y'), { keepsWriteTime: true });
@@ -156,7 +156,7 @@ describe('bytes that were written', () => {
   test('none at all change nothing', async () => {
     const share = await TestShare.create();
     const before = await share.createFile('f', Buffer.from('hello'));
-    share.store.clock.advanceMs(5_000);
+    share.store.clock.advance({ seconds: 5 });
     await (await opened(share, 'f')).write(100, Buffer.alloc(0));
     assert.deepEqual(await fileAt(share, 'f'), before);
   });
@@ -169,8 +169,7 @@ describe('a write is refused, and leaves no bytes behind', () => {
     test(`of ${length} bytes: through what was closed`, async () => {
       const share = await TestShare.create();
       await share.createFile('f', Buffer.from('hello'));
-      const client = new SmbClient(share.store.storage, share.name);
-      const [writer, other] = [await opened(share, 'f', { client }), await opened(share, 'f')];
+      const [writer, other] = [await opened(share, 'f'), await opened(share, 'f')];
       const { place, openId } = writer.open;
       assert.ok(place !== null);
       // By force: its client does not know.
@@ -204,14 +203,14 @@ describe('a write is refused, and leaves no bytes behind', () => {
       await share.createFile('f', 100_000);
       const [writer, other] = [await opened(share, 'f'), await opened(share, 'f')];
       const { opens } = share.store.storage;
-      const lock = { offsetBytes: 100n, lengthBytes: 1n, isExclusive: true };
+      const lock = { offsetBytes: 50_000n, lengthBytes: 1n, isExclusive: true };
       await opens.lock(other.open.openId, [lock], { waitMs: 0 });
       const outcomes = await Promise.all(
         [
-          writer.write(100 - length, bytes),
-          writer.write(95, bytes),
-          writer.write(101, bytes),
-          other.write(95, bytes),
+          writer.write(50_000 - length, bytes),
+          writer.write(49_995, bytes),
+          writer.write(50_001, bytes),
+          other.write(49_995, bytes),
         ].map(refusal),
       );
       assert.deepEqual(outcomes, [null, 'FileLockConflict', null, null]);
@@ -339,7 +338,7 @@ describe('on two nodes', () => {
   const writerOf = (node: 'here' | 'there', request: Partial<OpenRequest> = {}): Promise<Writer> =>
     opened(nodes.share, 'f', {
       storage: (node === 'here' ? nodes.rest : nodes.elsewhere).store.storage,
-      client: nodes[node],
+      smb: nodes[node],
       ...request,
     });
 

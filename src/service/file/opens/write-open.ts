@@ -15,6 +15,8 @@ export interface OpenWrite extends KeptTimes {
   readonly bytes: Uint8Array;
   /** What is there may not be written over. */
   readonly appendsOnly?: boolean;
+  /** Called before anything is committed, once nothing of the file stands in the way; maybe several times. */
+  readonly onAdmitted?: () => void;
 }
 
 /** Refused, besides what every change through an open is: FileLockConflict, PendingCopyOperation, ShareSizeLimitReached. */
@@ -63,6 +65,7 @@ function editOf(storage: Storage, open: ThroughOpen, write: OpenWrite, taken: Ta
       if (appendsOnly && at < lengthBytes) throw new StorageError('ReadOnlyAttribute');
       if (taken !== null && taken.offsetBytes % PAGE_BYTES !== at % PAGE_BYTES) throw new EndMoved(at);
       admit(judgeWrite(inUse, own, { offsetBytes: BigInt(at), lengthBytes: BigInt(bytes.length) }));
+      write.onAdmitted?.();
       return {
         lengthBytes: Math.max(lengthBytes, endBytes),
         keepsWriteTime,
