@@ -1,7 +1,7 @@
 /**
- * The servers that are compared: Larimar and Azurite with a data folder each, Larimar's nodes over PostgreSQL, and the
- * bare server that stores nothing. A contestant is one or several processes, each on a port of its own. Whoever is not
- * being measured is stopped with SIGSTOP, so that one's housekeeping is never charged to another.
+ * The servers that are compared: Larimar and Azurite with a data folder each, Larimar's nodes over PostgreSQL, the bare
+ * server that stores nothing, and over SMB Samba's. A contestant is one or several processes, each on a port of its own.
+ * Whoever is not being measured is stopped with SIGSTOP, so that one's housekeeping is never charged to another.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,15 +18,21 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { expectSuccess, Lane, type LaneRequest, projectFolder } from './load.ts';
+import { prepareSamba } from './samba.ts';
 import { freePorts, type Memory, Server } from './server.ts';
+import { answersSmb, type SmbTarget } from './smb-load.ts';
 
-export const contestantNames = ['larimar', 'azurite', 'bare', 'postgres-1', 'postgres-3'] as const;
+export const contestantNames = ['larimar', 'azurite', 'bare', 'smbd', 'smbd-sync', 'postgres-1', 'postgres-3'] as const;
 export type ContestantName = (typeof contestantNames)[number];
+
+export type Protocol = 'http' | 'smb';
 
 export const nodeCounts: Readonly<Record<ContestantName, number>> = {
   larimar: 1,
   azurite: 1,
   bare: 1,
+  smbd: 1,
+  'smbd-sync': 1,
   'postgres-1': 1,
   'postgres-3': 3,
 };
@@ -34,6 +40,13 @@ export const nodeCounts: Readonly<Record<ContestantName, number>> = {
 /** Whether it keeps everything in a database, of which it must be given one. */
 export function isOnDatabase(name: ContestantName): boolean {
   return name.startsWith('postgres-');
+}
+
+const isSamba = (name: ContestantName): boolean => name === 'smbd' || name === 'smbd-sync';
+
+/** Nodes over a database are compared over HTTP only. */
+export function isComparedOver(protocol: Protocol, name: ContestantName): boolean {
+  return protocol === 'smb' ? name === 'larimar' || isSamba(name) : !isSamba(name);
 }
 
 const azuriteVersion = '3.35.0';
@@ -50,6 +63,7 @@ const account = 'devstoreaccount1';
 /** The development account's key, which Microsoft publishes. */
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 const serviceVersion = '2022-11-02';
+const smbShare = 'bench-smb';
 const wakeTimeoutMs = 30_000;
 const wakePauseMs = 50;
 
@@ -80,6 +94,8 @@ export class Contestant {
   readonly #options: ContestantOptions;
   #servers: readonly Server[] = [];
   #furtherPorts: Readonly<Record<FurtherService, readonly number[]>> = { queue: [], table: [], file: [] };
+  #smb: SmbTarget | null = null;
+  #hasSmbShare = false;
   readonly #furtherServers = new Map<FurtherService, Server>();
 
   constructor(options: ContestantOptions) {
@@ -103,6 +119,12 @@ export class Contestant {
 
   get filePorts(): readonly number[] {
     return this.#furtherPorts.file;
+  }
+
+  /** Where it is reached over SMB: the first of its servers. */
+  get smb(): SmbTarget {
+    if (this.#smb === null) throw new Error(`${this.name} is not compared over SMB`);
+    return this.#smb;
   }
 
   get pids(): readonly number[] {
@@ -131,10 +153,15 @@ export class Contestant {
 
   /** Starts the servers and waits for the first answer of each; resolves to the milliseconds in between. */
   async start(): Promise<number> {
+    if (isSamba(this.name)) return this.#startSamba();
     const nodeCount = nodeCounts[this.name];
-    const free = await freePorts(4 * nodeCount);
+    const free = await freePorts(5 * nodeCount);
     const ports = free.slice(0, nodeCount);
-    const file = free.slice(3 * nodeCount);
+    const file = free.slice(3 * nodeCount, 4 * nodeCount);
+    const smb = free.slice(4 * nodeCount);
+    this.#smb = isComparedOver('smb', this.name)
+      ? { port: smb[0] as number, share: smbShare, user: account, password: accountKey }
+      : null;
     this.#furtherPorts =
       this.name === 'bare'
         ? { queue: ports, table: ports, file }
@@ -143,11 +170,10 @@ export class Contestant {
     this.#servers = ports.map((port, index) => {
       const queue = this.queuePorts[index] as number;
       const table = this.tablePorts[index] as number;
-      return this.#run(
-        `${this.name}.${index}`,
-        port,
-        this.#command({ blob: port, queue, table, file: file[index] as number }),
-      );
+      return this.#run(`${this.name}.${index}`, port, {
+        words: this.#command({ blob: port, queue, table, file: file[index] as number }),
+        ...(this.#smb === null ? {} : { smbPort: smb[index] as number }),
+      });
     });
     await Promise.all(
       this.#servers.map((server) => server.firstAnswer(`${this.path('000000')}?${this.query()}`)),
@@ -157,8 +183,29 @@ export class Contestant {
     return performance.now() - startedAtMs;
   }
 
+  async #startSamba(): Promise<number> {
+    const [port] = (await freePorts(1)) as [number];
+    const folder = this.#options.dataFolder;
+    const isSynchronous = this.name === 'smbd-sync';
+    const { program, words, user, password } = await prepareSamba({ folder, port, share: smbShare, isSynchronous });
+    const startedAtMs = performance.now();
+    const server = new Server({
+      port,
+      program,
+      words,
+      forks: true,
+      environment: process.env,
+      folder,
+      logFile: join(folder, `${this.name}.log`),
+    });
+    this.#servers = [server];
+    this.#smb = { port, share: smbShare, user, password };
+    await server.untilAnswering(() => answersSmb(port));
+    return performance.now() - startedAtMs;
+  }
+
   async createContainer(): Promise<void> {
-    if (this.name === 'bare') return;
+    if (this.name === 'bare' || isSamba(this.name)) return;
     const path = `/${account}/bench?${this.query('restype=container')}`;
     await sendOnce(this.ports[0] as number, { method: 'PUT', path });
   }
@@ -183,12 +230,24 @@ export class Contestant {
     await this.#startFurther('table', `/${account}/Tables?${this.query()}`);
   }
 
+  /** So that rows about SMB find a share; Samba has its own by its settings. */
+  async createSmbShare(): Promise<void> {
+    if (isSamba(this.name) || this.#hasSmbShare) return;
+    this.#hasSmbShare = true;
+    // It may listen for HTTP some time before.
+    const { port } = this.smb;
+    await this.#servers[0]?.untilAnswering(() => answersSmb(port));
+    const path = `/${account}/${smbShare}?${this.query('restype=share')}`;
+    await sendOnce(this.filePorts[0] as number, { method: 'PUT', path });
+  }
+
   /** So that rows about files find a service to ask: beside the bare server one that has a folder. */
   async startFiles(): Promise<void> {
     if (this.name !== 'bare' || this.#furtherServers.has('file')) return;
     const port = this.filePorts[0] as number;
     const program = fileURLToPath(new URL('./bare-files.js', import.meta.url));
-    const server = this.#run('bare-files', port, [program, String(port), join(this.#options.dataFolder, 'files')]);
+    const words = [program, String(port), join(this.#options.dataFolder, 'files')];
+    const server = this.#run('bare-files', port, { words });
     this.#furtherServers.set('file', server);
     await server.firstAnswer('/?comp=list&maxresults=1');
   }
@@ -198,16 +257,16 @@ export class Contestant {
     const port = this.#furtherPorts[service][0] as number;
     const location = join(this.#options.dataFolder, `data-${service}`);
     const words = [azuriteProgramOf(service), `--${service}Port`, String(port), '--location', location];
-    const server = this.#run(`azurite-${service}`, port, [...words, ...azuriteQuiet]);
+    const server = this.#run(`azurite-${service}`, port, { words: [...words, ...azuriteQuiet] });
     this.#furtherServers.set(service, server);
     await server.firstAnswer(path);
   }
 
-  #run(name: string, port: number, command: readonly string[]): Server {
+  #run(name: string, port: number, { words, smbPort }: { words: readonly string[]; smbPort?: number }): Server {
     return new Server({
       port,
-      words: [...(this.#options.nodeOptions ?? []), ...command],
-      environment: this.#environment(),
+      words: [...(this.#options.nodeOptions ?? []), ...words],
+      environment: this.#environment(smbPort),
       folder: this.#options.dataFolder,
       logFile: join(this.#options.dataFolder, `${name}.log`),
     });
@@ -257,6 +316,7 @@ export class Contestant {
     }
   }
 
+  /** Of those that Node runs. */
   #command(ports: Readonly<Record<'blob' | FurtherService, number>>): string[] {
     const data = join(this.#options.dataFolder, 'data');
     const doors = Object.entries(ports).flatMap(([service, port]) => [`--${service}-port`, String(port)]);
@@ -271,18 +331,24 @@ export class Contestant {
         return [azuriteProgramOf('blob'), '--blobPort', String(ports.blob), '--location', data, ...azuriteQuiet];
       case 'bare':
         return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(ports.blob)];
+      case 'smbd':
+      case 'smbd-sync':
+        throw new Error(`${this.name} is no program of Node's`);
     }
   }
 
-  /** Nothing of the caller's own settings. The database's password is kept off the command line, which everybody sees. */
-  #environment(): NodeJS.ProcessEnv {
+  /**
+   * Nothing of the caller's own settings. The database's password is kept off the command line, which everybody sees; the
+   * SMB port is here since an older build (`--larimar`) would refuse to be told of it there.
+   */
+  #environment(smbPort?: number): NodeJS.ProcessEnv {
     const callers = Object.entries(process.env).filter(([name]) => !name.startsWith('LARIMAR_'));
     const { databaseUrl } = this.#options;
     return {
       ...Object.fromEntries(callers),
       LARIMAR_ADMIN_PORT: 'off',
       LARIMAR_WEB_PORT: 'off',
-      LARIMAR_SMB_PORT: 'off',
+      LARIMAR_SMB_PORT: smbPort === undefined ? 'off' : String(smbPort),
       ...(databaseUrl === undefined ? {} : { LARIMAR_ENGINE: databaseUrl }),
     };
   }

@@ -1,8 +1,10 @@
 /** What stands below the table: how its figures came about, and what makes them less than they seem. */
 
 import { cpus } from 'node:os';
+import type { ContestantName } from './contestants.ts';
 import type { Options } from './options.ts';
-import type { Column, RowResult } from './table.ts';
+import { takesPart } from './rows/row.ts';
+import type { RowResult } from './table.ts';
 
 const lineCharactersMax = 120;
 
@@ -14,13 +16,22 @@ export interface Told {
 }
 
 export function notes({ options: { scale, columns }, results, postgresVersion }: Told): string[] {
-  const kept: [Column, string][] = [
+  const kept: [ContestantName, string][] = [
     ['larimar', 'Larimar answers a write once it is on the disk'],
     ['azurite', 'Azurite writes its records every five seconds'],
     ['bare', 'bare stores nothing'],
+    ['smbd', 'smbd leaves to the system when bytes reach the disk'],
+    [
+      'smbd-sync',
+      'smbd (sync) answers a WRITE once it is on the disk (sync always), so that it is the one to compare writes with',
+    ],
   ];
-  const chosen = kept.filter(([column]) => columns.includes(column)).map(([, words]) => words);
-  const sentences = [`Medians of the rounds, contestants in turn; small requests on ${scale.connections} connections.`];
+  const tookPart = (name: ContestantName): boolean =>
+    columns.includes(name) && results.some(({ row }) => takesPart(name, row));
+  const chosen = kept.filter(([name]) => tookPart(name)).map(([, words]) => words);
+  const isOverHttp = results.some(({ row }) => row.protocol !== 'smb');
+  const connections = isOverHttp ? `; small requests over HTTP on ${scale.connections} connections` : '';
+  const sentences = [`Medians of the rounds, contestants in turn${connections}.`];
   if (chosen.length > 0) sentences.push(`${chosen.join('; ')}.`);
   if (postgresVersion !== null && columns.some((column) => column.startsWith('postgres-'))) {
     sentences.push(

@@ -4,12 +4,15 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { allRows } from './rows/all-rows.ts';
 import { mebibyte, type Row, type Scale } from './rows/row.ts';
+import { missingSamba } from './samba.ts';
 import { type Column, columns } from './table.ts';
 
 export interface Options {
   scale: Scale;
   rows: Row[];
   columns: Column[];
+  /** Why the rows about SMB were left out, which nobody asked for. */
+  withoutSmb?: string;
   larimarProgram?: string;
   dataFolder?: string;
   jsonFile?: string;
@@ -49,8 +52,11 @@ const quickScale: Scale = {
   singlePutBytes: 64 * mebibyte,
 };
 
-/** What is compared when nothing is chosen: Larimar with its peer and its limit. */
-const peers = { columns: 'larimar,azurite,bare', rows: undefined };
+/** What is compared when nothing is chosen: Larimar with its peers and its limit, over SMB where Samba can be run. */
+const peers = { columns: 'larimar,azurite,bare,smbd,smbd-sync', rows: undefined };
+const peersWithoutSmb = { columns: 'larimar,azurite,bare', rows: namesOf((row) => row.protocol !== 'smb') };
+
+const overSmb = { columns: 'larimar,smbd,smbd-sync', rows: namesOf((row) => row.protocol === 'smb') };
 
 /** Larimar on one machine with its nodes over a database, and those with what the database itself reaches. */
 const scaleOut = {
@@ -58,8 +64,17 @@ const scaleOut = {
   rows: 'put-1k,put-64k,get-1k,properties,one-blob,set-metadata,lease',
 };
 
-export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run. With
---scale-out: with one and three nodes over PostgreSQL, and these with what pgbench reaches by transactions of one row.
+function namesOf(isMeant: (row: Row) => boolean): string {
+  return allRows(wholeScale)
+    .filter(isMeant)
+    .map((row) => row.name)
+    .join(',');
+}
+
+export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run, and over
+SMB with Samba's smbd as it is and with sync always (smbd-sync), which answers a WRITE once it is on the disk as Larimar
+does. With --scale-out: with one and three nodes over PostgreSQL, and these with what pgbench reaches by transactions of
+one row.
 
   npm run bench -- [options]
 
@@ -70,6 +85,8 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
     .replace(/(.{60,80}) /g, '$1\n                      ')}
   --only a,b          only these of ${columns.join(', ')}
                       (${peers.columns.replaceAll(',', ', ')})
+  --smb               --only ${overSmb.columns}
+                      --rows ${overSmb.rows.replace(/^(.{50,75},)/, '$1\n                             ')}
   --scale-out         --only ${scaleOut.columns}
                       --rows ${scaleOut.rows};
                       about seven minutes, three with --quick
@@ -86,16 +103,18 @@ export const help = `Compares Larimar with Azurite (the peer) and a bare node:ht
   --help              this text
 
 Needs wrk; over PostgreSQL, Debian's package postgresql too, of which it starts a server of its own in the data folder
-(as the user postgres, if started by root). Everything written is removed at the end.`;
+(as the user postgres, if started by root); over SMB, smbclient, and samba for its server, which only root can start:
+without them rows about SMB are left out, unless they are named. Everything written is removed at the end.`;
 
-/** Null when only help was asked for. */
-export function parseOptions(words: readonly string[]): Options | null {
+/** Null when only help was asked for. `withoutSamba`: why it cannot be run, if it cannot. */
+export function parseOptions(words: readonly string[], withoutSamba = missingSamba()): Options | null {
   const { values } = parseArgs({
     args: [...words],
     options: {
       quick: { type: 'boolean' },
       rows: { type: 'string' },
       only: { type: 'string' },
+      smb: { type: 'boolean' },
       'scale-out': { type: 'boolean' },
       rounds: { type: 'string' },
       blobs: { type: 'string' },
@@ -122,15 +141,29 @@ export function parseOptions(words: readonly string[]): Options | null {
     longQueueCount: countOf('--backlog', values.backlog, base.longQueueCount),
     deepQueueCount: countOf('--deep-backlog', values['deep-backlog'], base.deepQueueCount),
   };
-  const preset = values['scale-out'] === true ? scaleOut : peers;
+  const preset = presetOf(values, withoutSamba);
+  const leavesOut = preset === peersWithoutSmb && values.rows === undefined && withoutSamba !== null;
   return {
     scale,
     rows: chosen('--rows', values.rows ?? preset.rows, allRows(scale), (row) => row.name),
     columns: chosen('--only', values.only ?? preset.columns, [...columns], (name) => name),
+    ...(leavesOut ? { withoutSmb: withoutSamba } : {}),
     ...(values.larimar === undefined ? {} : { larimarProgram: resolve(values.larimar) }),
     ...(values.data === undefined ? {} : { dataFolder: resolve(values.data) }),
     ...(values.json === undefined ? {} : { jsonFile: values.json }),
   };
+}
+
+interface Preset {
+  columns: string;
+  /** Undefined: every row. */
+  rows: string | undefined;
+}
+
+function presetOf(values: { smb?: boolean; 'scale-out'?: boolean }, withoutSamba: string | null): Preset {
+  if (values.smb === true) return overSmb;
+  if (values['scale-out'] === true) return scaleOut;
+  return withoutSamba === null ? peers : peersWithoutSmb;
 }
 
 function countOf(option: string, text: string | undefined, otherwise: number): number {

@@ -7,15 +7,25 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Contestant, contestantNames, fetchAzurite, isOnDatabase, missingLarimar } from './contestants.ts';
+import {
+  Contestant,
+  contestantNames,
+  fetchAzurite,
+  isComparedOver,
+  isOnDatabase,
+  missingLarimar,
+} from './contestants.ts';
 import { readSelfTimes, renderTop, type Span } from './cpu-profile.ts';
 import { projectFolder } from './load.ts';
 import { wholeScale } from './options.ts';
 import { missingPostgres, PostgresServer } from './postgres.ts';
 import { allRows } from './rows/all-rows.ts';
-import type { Row, Scale } from './rows/row.ts';
+import { type Row, type Scale, takesPart } from './rows/row.ts';
 import { fill } from './rows/small-blobs.ts';
 import { endAll } from './running.ts';
+
+/** Those that Node runs. */
+const profiled = contestantNames.filter((name) => isComparedOver('http', name));
 
 const help = `Profiles one server under the load of one row of the benchmark.
 
@@ -24,7 +34,7 @@ const help = `Profiles one server under the load of one row of the benchmark.
   --row NAME       one of ${loadRows(wholeScale)
     .map((row) => row.name)
     .join(', ')}
-  --of NAME        the server: ${contestantNames.join(', ')} (larimar)
+  --of NAME        the server: ${profiled.join(', ')} (larimar)
   --seconds N      how long the load lasts, where the row has no length of its own (5)
   --blobs N        blobs to hold first, for the list row (20000)
   --backlog N      messages to hold first, for the long queue (${wholeScale.longQueueCount})
@@ -146,8 +156,8 @@ async function main(): Promise<void> {
   };
   const row = loadRows(scale).find((row) => row.name === values.row);
   if (row === undefined || values.help === true) return say(help);
-  const name = contestantNames.find((name) => name === values.of);
-  if (name === undefined) return say(help);
+  const name = profiled.find((name) => name === values.of);
+  if (name === undefined || !takesPart(name, row)) return say(help);
   const isOurs = name === 'larimar' || isOnDatabase(name);
   const missing = (isOurs ? missingLarimar(values.larimar) : null) ?? (isOnDatabase(name) ? missingPostgres() : null);
   if (missing !== null) throw new Error(missing);

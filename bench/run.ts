@@ -19,10 +19,11 @@ import { notes } from './notes.ts';
 import { help, type Options, parseOptions } from './options.ts';
 import { Pgbench } from './pgbench.ts';
 import { missingPostgres, PostgresServer } from './postgres.ts';
-import type { Row } from './rows/row.ts';
+import { type Row, takesPart } from './rows/row.ts';
 import { fill } from './rows/small-blobs.ts';
 import { endAll } from './running.ts';
-import { type Column, type RowResult, renderTable, resultsAsJson } from './table.ts';
+import { missingSamba, missingSmbclient } from './samba.ts';
+import { type Column, type RowResult, renderTables, resultsAsJson } from './table.ts';
 import { runRow } from './turns.ts';
 
 function say(line: string): void {
@@ -58,19 +59,25 @@ async function runBenchmark(options: Options): Promise<void> {
   const postgresVersion = place.postgres?.version ?? null;
   say('');
   const told = notes({ options, results, postgresVersion }).join('\n');
-  process.stdout.write(`${renderTable(results, options.columns)}\n\n${told}\n`);
+  process.stdout.write(`${[...renderTables(results, options.columns), told].join('\n\n')}\n`);
   say(`\n${minutes} minutes`);
   if (options.jsonFile !== undefined) writeJson(options.jsonFile, options, results);
   if (results.some((result) => result.failures.length > 0)) process.exitCode = 1;
 }
 
-async function checkWhatIsNeeded({ columns, larimarProgram }: Options): Promise<void> {
+async function checkWhatIsNeeded({ columns, rows, larimarProgram, withoutSmb }: Options): Promise<void> {
   if (!(await wrkIsInstalled())) throw new Error('wrk is missing: apt-get install wrk, or brew install wrk');
+  if (withoutSmb !== undefined) say(`rows about SMB are left out: ${withoutSmb}`);
+  const isOverSmb = rows.some((row) => row.protocol === 'smb');
+  const needsSamba = isOverSmb && columns.some((column) => column === 'smbd' || column === 'smbd-sync');
   const needsLarimar = columns.some((column) => column === 'larimar' || needsPostgres(column));
   const missing =
-    (needsLarimar ? missingLarimar(larimarProgram) : null) ?? (columns.some(needsPostgres) ? missingPostgres() : null);
+    (needsLarimar ? missingLarimar(larimarProgram) : null) ??
+    (columns.some(needsPostgres) ? missingPostgres() : null) ??
+    (needsSamba ? missingSamba() : null) ??
+    (isOverSmb ? missingSmbclient() : null);
   if (missing !== null) throw new Error(missing);
-  if (columns.includes('azurite')) await fetchAzurite(say);
+  if (columns.includes('azurite') && rows.some((row) => takesPart('azurite', row))) await fetchAzurite(say);
 }
 
 async function makePlace(options: Options): Promise<Place> {
@@ -97,7 +104,8 @@ function makeDataFolder(options: Options): string {
 async function runStage(stage: Row['stage'], rows: readonly Row[], place: Place): Promise<void> {
   const { columns, scale } = place.options;
   const contestants: Contestant[] = [];
-  for (const name of contestantNames.filter((name) => columns.includes(name))) {
+  const isMeant = (name: ContestantName): boolean => columns.includes(name) && rows.some((row) => takesPart(name, row));
+  for (const name of contestantNames.filter(isMeant)) {
     const contestant = await enter(name, stage, place);
     contestants.push(contestant);
     await contestant.start();

@@ -20,8 +20,12 @@ export interface Memory {
 
 export interface ServerOptions {
   port: number;
+  /** Node, unless it is said. */
+  program?: string;
   /** Of Node: its own options, the program and the program's words. */
   words: readonly string[];
+  /** Whether it starts processes of its own, which are held still and ended with it. */
+  forks?: boolean;
   environment: NodeJS.ProcessEnv;
   folder: string;
   logFile: string;
@@ -31,20 +35,23 @@ export class Server {
   readonly port: number;
   readonly #logFile: string;
   readonly #child: ChildProcess;
+  readonly #forks: boolean;
 
   constructor(options: ServerOptions) {
     this.port = options.port;
     this.#logFile = options.logFile;
     const log = openSync(options.logFile, 'a');
-    const child = spawn(process.execPath, [...options.words], {
+    this.#forks = options.forks ?? false;
+    const child = spawn(options.program ?? process.execPath, [...options.words], {
       stdio: ['ignore', log, log],
       cwd: options.folder,
       env: options.environment,
+      detached: this.#forks,
     });
     closeSync(log);
     this.#child = child;
     // SIGKILL also ends a server that is stopped at the time.
-    const hasEnded = onEnd(() => child.kill('SIGKILL'));
+    const hasEnded = onEnd(() => this.#signal('SIGKILL'));
     child.once('exit', hasEnded);
   }
 
@@ -62,21 +69,25 @@ export class Server {
 
   /** Any answer will do: before the first container is made, a server that is up says 404. */
   async firstAnswer(path: string): Promise<void> {
+    await this.untilAnswering(() => answers(this.port, path));
+  }
+
+  async untilAnswering(answers: () => Promise<boolean>): Promise<void> {
     const startedAtMs = performance.now();
     while (performance.now() - startedAtMs < startTimeoutMs) {
       if (this.ended !== null) break;
-      if (await answers(this.port, path)) return;
+      if (await answers()) return;
       await new Promise((resolve) => setTimeout(resolve, startPollMs));
     }
     throw new Error(`the server did not start:\n${readFileSync(this.#logFile, 'utf8').slice(-2000)}`);
   }
 
   pause(): void {
-    this.#child.kill('SIGSTOP');
+    this.#signal('SIGSTOP');
   }
 
   resume(): void {
-    this.#child.kill('SIGCONT');
+    this.#signal('SIGCONT');
   }
 
   async stop(): Promise<void> {
@@ -84,11 +95,17 @@ export class Server {
     const exited = new Promise<void>((resolve) => {
       this.#child.once('exit', () => resolve());
     });
-    this.#child.kill('SIGCONT');
-    this.#child.kill('SIGTERM');
-    const impatience = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);
+    this.#signal('SIGCONT');
+    this.#signal('SIGTERM');
+    const impatience = setTimeout(() => this.#signal('SIGKILL'), stopTimeoutMs);
     await exited;
     clearTimeout(impatience);
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.ended !== null) return;
+    if (this.#forks) process.kill(-this.pid, signal);
+    else this.#child.kill(signal);
   }
 
   async memory(): Promise<Memory> {

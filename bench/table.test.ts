@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Row } from './rows/row.ts';
-import { type Column, median, type RowResult, renderTable, resultsAsJson } from './table.ts';
+import { type Column, median, type RowResult, renderTable, renderTables, resultsAsJson } from './table.ts';
 
 const row: Row = {
   name: 'put',
@@ -64,5 +64,54 @@ test('nodes over a database stand beside lmdb and pgbench, in sum and per node',
       ['×3/pgbench', '0.75'],
       ['×3/pgbench per node', '0.25'],
     ],
+  );
+});
+
+const cellsOf = (table: string): string[][] =>
+  table.split('\n').map((line) =>
+    line
+      .split('|')
+      .map((cell) => cell.trim())
+      .slice(3, -1),
+  );
+
+test('rows over SMB are a table of their own, with those that are compared over SMB', () => {
+  const overHttp = result([
+    ['larimar', [100]],
+    ['azurite', [50]],
+  ]);
+  const overSmb: RowResult = {
+    row: { ...row, title: 'SMB: get', protocol: 'smb' },
+    rounds: new Map([
+      ['larimar', [100]],
+      ['smbd', [400]],
+      ['smbd-sync', [80]],
+    ]),
+    failures: [],
+  };
+  const chosen = ['larimar', 'azurite', 'smbd', 'smbd-sync', 'pgbench'] as const;
+  const [http, smb, ...more] = renderTables([overSmb, overHttp], chosen).map(cellsOf);
+  assert.deepEqual(
+    [http?.[0], http?.[2]],
+    [
+      ['Larimar', 'Azurite', 'pgbench', 'Larimar/Azurite'],
+      ['100', '50', '-', '2'],
+    ],
+  );
+  assert.deepEqual(
+    [smb?.[0], smb?.[2]],
+    [
+      ['Larimar', 'smbd', 'smbd (sync)', 'Larimar/smbd', 'Larimar/smbd (sync)'],
+      ['100', '400', '80', '0.25', '1.3'],
+    ],
+  );
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    renderTables([overSmb], chosen).map((table) => cellsOf(table)[0]?.length),
+    [5],
+  );
+  assert.deepEqual(
+    resultsAsJson([overSmb, overHttp], chosen).map(({ ratios }) => ratios),
+    [{ 'Larimar/smbd': 0.25, 'Larimar/smbd (sync)': 1.25 }, { 'Larimar/Azurite': 2 }],
   );
 });

@@ -1,6 +1,6 @@
 /** The benchmark's result: medians, ratios, and the table that shows them. */
 
-import { type ContestantName, contestantNames, nodeCounts } from './contestants.ts';
+import { type ContestantName, contestantNames, isComparedOver, nodeCounts, type Protocol } from './contestants.ts';
 import type { Row } from './rows/row.ts';
 
 /** Whatever has figures: the contestants, and pgbench, which serves nothing but takes its turns like them. */
@@ -18,6 +18,8 @@ const titles: Readonly<Record<Column, string>> = {
   larimar: 'Larimar',
   azurite: 'Azurite',
   bare: 'bare',
+  smbd: 'smbd',
+  'smbd-sync': 'smbd (sync)',
   'postgres-1': 'postgres ×1',
   'postgres-3': 'postgres ×3 (sum)',
   pgbench: 'pgbench',
@@ -34,6 +36,8 @@ interface Ratio {
 const ratios: readonly Ratio[] = [
   { title: 'Larimar/Azurite', of: 'larimar', to: 'azurite' },
   { title: 'Larimar/bare', of: 'larimar', to: 'bare' },
+  { title: 'Larimar/smbd', of: 'larimar', to: 'smbd' },
+  { title: 'Larimar/smbd (sync)', of: 'larimar', to: 'smbd-sync' },
   { title: '×1/lmdb', of: 'postgres-1', to: 'larimar' },
   { title: '×3/×1', of: 'postgres-3', to: 'postgres-1' },
   { title: '×1/pgbench', of: 'postgres-1', to: 'pgbench' },
@@ -47,6 +51,20 @@ export function median(values: readonly number[]): number {
   if (sorted.length === 0) return Number.NaN;
   if (sorted.length % 2 === 1) return sorted[Math.floor(middle)] as number;
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** One for the rows over HTTP and one for those over SMB, where there are any: others take part in these. */
+export function renderTables(results: readonly RowResult[], chosen: readonly Column[]): string[] {
+  return (['http', 'smb'] as const).flatMap((protocol) => {
+    const over = results.filter(({ row }) => (row.protocol ?? 'http') === protocol);
+    return over.length === 0 ? [] : [renderTable(over, comparedOver(protocol, chosen))];
+  });
+}
+
+function comparedOver(protocol: Protocol | undefined, chosen: readonly Column[]): Column[] {
+  return chosen.filter((column) =>
+    column === 'pgbench' ? protocol !== 'smb' : isComparedOver(protocol ?? 'http', column),
+  );
 }
 
 /** With a column for each of those chosen, and the ratios between them. */
@@ -93,7 +111,9 @@ export function resultsAsJson(results: readonly RowResult[], chosen: readonly Co
     better: row.better,
     rounds: Object.fromEntries(rounds),
     medians: Object.fromEntries([...rounds].map(([name, values]) => [name, median(values)])),
-    ratios: Object.fromEntries(ratiosAmong(chosen).map((ratio) => [ratio.title, valueOf(ratio, rounds)])),
+    ratios: Object.fromEntries(
+      ratiosAmong(comparedOver(row.protocol, chosen)).map((ratio) => [ratio.title, valueOf(ratio, rounds)]),
+    ),
     failures,
   }));
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Contestant } from './contestants.ts';
 import type { Outcome } from './load.ts';
 import type { Pgbench } from './pgbench.ts';
-import type { Row } from './rows/row.ts';
+import { type Row, takesPart } from './rows/row.ts';
 import type { Column, RowResult } from './table.ts';
 
 interface Taker {
@@ -51,7 +51,7 @@ export async function runRow(row: Row, field: Field, say: (line: string) => void
 }
 
 function takersOf(row: Row, { contestants, pgbench }: Field): Taker[] {
-  const present = contestants.filter(({ name }) => row.without?.includes(name) !== true);
+  const present = contestants.filter(({ name }) => takesPart(name, row));
   const takers: Taker[] = present.map((contestant) => ({
     name: contestant.name,
     prepare: () => alone(contestant, async () => row.prepare?.(contestant)),

@@ -8,6 +8,7 @@ import { listRows } from './list.ts';
 import { queueRows } from './queues.ts';
 import type { Row, Scale } from './row.ts';
 import { smallBlobRows } from './small-blobs.ts';
+import { smbRows } from './smb.ts';
 import { tableRows } from './tables.ts';
 import { tagRows } from './tags.ts';
 import { transferRows } from './transfer.ts';
@@ -23,6 +24,7 @@ export function allRows(scale: Scale): Row[] {
     ...tableRows(scale),
     ...queueRows(scale),
     ...fileRows(scale),
+    ...smbRows(scale),
     ...footprint.filled,
     ...listRows(scale),
     ...tagRows(scale),

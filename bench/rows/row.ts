@@ -1,6 +1,6 @@
 /** What a row of the table is, and how large a run is. */
 
-import type { Contestant, ContestantName } from '../contestants.ts';
+import { type Contestant, type ContestantName, isComparedOver, type Protocol } from '../contestants.ts';
 import type { Outcome } from '../load.ts';
 
 /** How large one run is; `--quick` makes everything smaller. */
@@ -41,7 +41,9 @@ export interface Row {
   rounds: number;
   /** Whether one round is run first and thrown away. */
   warmsUp: boolean;
-  /** Who takes no part in it. */
+  /** HTTP, unless it is said. */
+  protocol?: Protocol;
+  /** Who takes no part in it, of those that are compared over its protocol. */
   without?: readonly ContestantName[];
   /** Done once for each contestant, before the first round. */
   prepare?: (contestant: Contestant) => Promise<void>;
@@ -50,6 +52,10 @@ export interface Row {
   remarks?: () => readonly string[];
   /** What pgbench does beside it, where it has anything like it. */
   pgbench?: PgbenchScript;
+}
+
+export function takesPart(name: ContestantName, row: Row): boolean {
+  return isComparedOver(row.protocol ?? 'http', name) && row.without?.includes(name) !== true;
 }
 
 export const mebibyte = 1_048_576;

@@ -74,7 +74,7 @@ test('what is common to two states is within both', () => {
 });
 
 function granted(style: CachingStyle, wishes: readonly Caching[], around: Parameters<typeof grantCaching>[1]): string {
-  return wishes.map((caching) => grantCaching({ caching, style, reach: 'all' }, around) || '-').join(' ');
+  return wishes.map((caching) => grantCaching({ caching, style }, around) || '-').join(' ');
 }
 
 describe('what is granted', () => {
@@ -105,13 +105,9 @@ describe('what is granted', () => {
     });
   }
 
-  test('to one who only looks: what a lease is asked for, and no oplock', () => {
-    assert.equal(grantCaching({ caching: 'RWH', style: 'lease', reach: 'attributes' }, alone), 'RWH');
-    assert.equal(grantCaching({ caching: 'RWH', style: 'oplock', reach: 'attributes' }, alone), '');
-  });
-
-  test('to one who only looks, beside one who was not asked to write: nothing', () => {
+  test('beside one who still caches writes: nothing', () => {
     const around = { ...alone, beside: [writeCaching] };
-    assert.equal(grantCaching({ caching: 'RWH', style: 'lease', reach: 'attributes' }, around), '');
+    assert.equal(granted('lease', ['RWH', 'RH', 'RW', 'R'], around), '- - - -');
+    assert.equal(granted('oplock', ['RWH', 'RW', 'R'], around), '- - -');
   });
 });

@@ -83,7 +83,6 @@ export type Reach = 'attributes' | 'permissions' | 'all';
 export interface CachingWish {
   readonly caching: Caching;
   readonly style: CachingStyle;
-  readonly reach: Reach;
 }
 
 /**
@@ -91,7 +90,7 @@ export interface CachingWish {
  * still caches writes was not asked, as the new one only looks.
  */
 export function grantCaching(
-  { caching, style, reach }: CachingWish,
+  { caching, style }: CachingWish,
   {
     beside,
     hasLocks,
@@ -99,7 +98,7 @@ export function grantCaching(
     isDirectory,
   }: { beside: readonly Beside[]; hasLocks: boolean; isLeased: boolean; isDirectory: boolean },
 ): Caching {
-  if (isDirectory || (style === 'oplock' && reach === 'attributes')) return '';
+  if (isDirectory) return '';
   if (beside.some((other) => cachesWrites(other.caching))) return '';
   const isContested = beside.some((other) => style === 'oplock' || other.access !== NO_ACCESS || other.caching !== '');
   if (style === 'oplock' && isContested && beside.some((other) => cachesHandle(other.caching))) return '';

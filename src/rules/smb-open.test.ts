@@ -145,12 +145,6 @@ describe('what an open gets to cache', () => {
       assert.equal(resolveCaching(inUse, FILE, { ...OPEN, caching: wish }), want);
     });
   }
-
-  test('an oplock, if it overwrites, though it only looks otherwise', () => {
-    const wish = { ...OPEN, style: 'oplock', reach: 'attributes', caching: 'RWH' } as const;
-    assert.equal(resolveCaching(NOT_IN_USE, FILE, wish), '');
-    assert.equal(resolveCaching(NOT_IN_USE, FILE, { ...wish, overwrites: true }), 'RWH');
-  });
 });
 
 describe('a lock', () => {

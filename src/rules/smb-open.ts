@@ -67,16 +67,12 @@ const othersOf = ({ opens }: InUse, cacheKey: string): OpenUse[] => opens.filter
 export function resolveCaching(inUse: InUse, node: Openable, open: SmbOpen): Caching {
   const own = inUse.opens.find(({ cacheKey }) => cacheKey === open.cacheKey);
   if (own !== undefined && own.breakingTo !== null) return own.caching;
-  const reach = open.overwrites ? 'all' : open.reach;
-  const granted = grantCaching(
-    { ...open, reach },
-    {
-      beside: othersOf(inUse, open.cacheKey),
-      hasLocks: inUse.locks.length > 0,
-      isLeased: node.isLeased,
-      isDirectory: node.isDirectory,
-    },
-  );
+  const granted = grantCaching(open, {
+    beside: othersOf(inUse, open.cacheKey),
+    hasLocks: inUse.locks.length > 0,
+    isLeased: node.isLeased,
+    isDirectory: node.isDirectory,
+  });
   if (own === undefined) return granted;
   return granted === open.caching && isCachingWithin(own.caching, granted) ? granted : own.caching;
 }

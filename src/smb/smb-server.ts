@@ -71,9 +71,9 @@ export async function openSmbServer(options: SmbServerOptions): Promise<SmbServe
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       const open = [...connections];
+      for (const connection of open) connection.finish();
       const limitMs = performance.now() + limits.closeTimeoutMs;
-      while (open.some((each) => !each.isIdle && !each.isClosed) && performance.now() < limitMs)
-        await delay(CLOSE_LOOK_MS);
+      while (open.some(({ isFinished }) => !isFinished) && performance.now() < limitMs) await delay(CLOSE_LOOK_MS);
       for (const connection of open) connection.destroy('the server stops');
       await Promise.all(open.map(({ ended }) => ended));
       await endDurable(door);

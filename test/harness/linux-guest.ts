@@ -164,7 +164,7 @@ export PATH=/bin HOME=/ LANG=C.UTF-8
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
 stty -F /dev/ttyS1 raw -echo 2>/dev/null
 exec >/dev/ttyS1 2>&1 </dev/null
-finish() { echo "guest-exit: $1"; sync; poweroff -f; }
+finish() { echo; echo "guest-exit: $1"; sync; poweroff -f; }
 for module in $(cat /modules/order); do insmod /modules/$module.ko || finish "no module $module"; done
 ip link set lo up
 ip addr add 10.0.2.15/24 dev eth0 && ip link set eth0 up || finish "no network"

@@ -15,6 +15,15 @@ export interface Answer {
   readonly body: Buffer;
 }
 
+/** One of several in a message. */
+export interface WireRequest {
+  readonly command: number;
+  readonly body: Uint8Array;
+  readonly header?: Partial<Header>;
+  /** What is sent or asked for, which decides what it costs. */
+  readonly payloadBytes?: number;
+}
+
 export interface WireTarget {
   readonly port: number;
   readonly user: string;
@@ -25,6 +34,8 @@ const MESSAGE_BYTES_MAX = 0xff_ffff;
 const CREDIT_BYTES = 65_536;
 const PENDING = 0x103;
 const CREDITS_ASKED = 256;
+const NOTICE_ID = 0xffff_ffff_ffff_ffffn;
+const COMPOUND_ALIGNMENT_BYTES = 8;
 
 export class WireClient {
   readonly socket: Socket;
@@ -32,6 +43,10 @@ export class WireClient {
   readonly closed: Promise<void>;
   readonly #waiting = new Map<bigint, (answer: Answer) => void>();
   readonly #noCredits: (() => void)[] = [];
+  /** Headers of interim responses, as they came. */
+  readonly interims: Header[] = [];
+  /** What the server sent without being asked. */
+  readonly notices: Answer[] = [];
   #nextId = 0n;
   #creditCount = 1;
   sessionId = 0n;
@@ -68,20 +83,56 @@ export class WireClient {
   }
 
   /** `payloadBytes`: what is sent or asked for, which decides what it costs. Waits for credits. */
-  async request(command: number, body: Uint8Array, payloadBytes = 0): Promise<Answer> {
-    const charge = Math.max(1, Math.ceil(payloadBytes / CREDIT_BYTES));
-    while (this.#creditCount < charge) await new Promise<void>((resolve) => this.#noCredits.push(resolve));
-    this.#creditCount -= charge;
-    const messageId = this.#nextId;
-    this.#nextId += BigInt(charge);
-    const answered = new Promise<Answer>((resolve) => this.#waiting.set(messageId, resolve));
-    const head = this.header({ command, creditCharge: charge, messageId });
+  async request(
+    command: number,
+    body: Uint8Array,
+    payloadBytes = 0,
+    header: Partial<Header> = {},
+  ): Promise<Answer> {
+    const charge = chargeOf(payloadBytes);
+    const messageId = await this.take(charge);
+    const answered = this.answerTo(messageId);
+    const head = this.header({ command, creditCharge: charge, messageId, ...header });
     this.socket.cork();
     this.socket.write(encodePrefix(head.length + body.length));
     this.socket.write(head);
     this.socket.write(body);
     this.socket.uncork();
     return answered;
+  }
+
+  /** All of them in one message. An answer never comes where the connection ends first. */
+  async compound(requests: readonly WireRequest[]): Promise<Promise<Answer>[]> {
+    const answers: Promise<Answer>[] = [];
+    const pieces: Buffer[] = [];
+    for (const [index, { command, body, header = {}, payloadBytes = 0 }] of requests.entries()) {
+      const creditCharge = chargeOf(payloadBytes);
+      const messageId = await this.take(creditCharge);
+      answers.push(this.answerTo(messageId));
+      const isLast = index === requests.length - 1;
+      const padded = paddedTo(COMPOUND_ALIGNMENT_BYTES, HEADER_BYTES + body.length);
+      const nextCommand = isLast ? 0 : padded;
+      const message = Buffer.alloc(isLast ? HEADER_BYTES + body.length : padded);
+      this.header({ command, creditCharge, messageId, nextCommand, ...header }).copy(message);
+      message.set(body, HEADER_BYTES);
+      pieces.push(message);
+    }
+    this.sendRaw(Buffer.concat(pieces));
+    return answers;
+  }
+
+  /** The first of so many message ids, once there are credits for them. */
+  async take(charge = 1): Promise<bigint> {
+    while (this.#creditCount < charge) await new Promise<void>((resolve) => this.#noCredits.push(resolve));
+    this.#creditCount -= charge;
+    const messageId = this.#nextId;
+    this.#nextId += BigInt(charge);
+    return messageId;
+  }
+
+  /** The final response to a message. */
+  answerTo(messageId: bigint): Promise<Answer> {
+    return new Promise((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** Expects success. */
@@ -107,18 +158,17 @@ export class WireClient {
     });
   }
 
-  async negotiate(): Promise<Answer> {
-    const body = Buffer.alloc(38);
-    body.writeUInt16LE(36, 0);
-    body.writeUInt16LE(1, 2);
-    body.writeUInt16LE(1, 4);
-    randomBytes(16).copy(body, 12);
-    body.writeUInt16LE(0x0210, 36);
-    return this.request(CommandCode.NEGOTIATE, body);
+  async negotiate({ dialect = 0x0210, capabilities = 0 } = {}): Promise<Answer> {
+    return this.request(CommandCode.NEGOTIATE, negotiateBody({ dialect, capabilities }));
   }
 
   async signIn(user: string, password: string): Promise<void> {
     await this.negotiate();
+    await this.authenticate(user, password);
+  }
+
+  /** What follows after it has negotiated. */
+  async authenticate(user: string, password: string): Promise<void> {
     const challenge = await this.request(CommandCode.SESSION_SETUP, sessionSetup(ntlmNegotiate()));
     this.sessionId = challenge.header.sessionId;
     const token = challenge.body.subarray(8);
@@ -137,7 +187,7 @@ export class WireClient {
   }
 
   /** The 16 bytes of the file's id. */
-  async create(name: string, options: { access?: number; disposition?: number; share?: number } = {}): Promise<Buffer> {
+  async create(name: string, options: CreateTerms = {}): Promise<Buffer> {
     const answer = await this.succeed(CommandCode.CREATE, createBody(name, options));
     return answer.subarray(64, 80);
   }
@@ -160,37 +210,74 @@ export class WireClient {
   }
 
   #receive(message: Buffer): void {
-    const header = decodeHeader(message);
-    if (header === null) return;
+    for (let rest = message; ; ) {
+      const header = decodeHeader(rest);
+      if (header === null) return;
+      const { nextCommand } = header;
+      this.#take(header, rest.subarray(HEADER_BYTES, nextCommand === 0 ? rest.length : nextCommand));
+      if (nextCommand === 0) return;
+      rest = rest.subarray(nextCommand);
+    }
+  }
+
+  #take(header: Header, body: Buffer): void {
     this.#creditCount += header.credits;
     for (const resolve of this.#noCredits.splice(0)) resolve();
-    if (header.status === PENDING) return;
+    if (header.messageId === NOTICE_ID) this.notices.push({ header, body });
+    if (header.status === PENDING) {
+      this.interims.push(header);
+      return;
+    }
     const answered = this.#waiting.get(header.messageId);
     this.#waiting.delete(header.messageId);
-    answered?.({ header, body: message.subarray(HEADER_BYTES) });
+    answered?.({ header, body });
   }
 }
+
+const chargeOf = (payloadBytes: number): number => Math.max(1, Math.ceil(payloadBytes / CREDIT_BYTES));
+
+const paddedTo = (alignment: number, length: number): number => Math.ceil(length / alignment) * alignment;
 
 // ---- bodies of requests
 
 export const FULL_ACCESS = 0x1f_01ff;
 export const OPEN_IF = 3;
 
+export function negotiateBody({ dialect = 0x0210, capabilities = 0 } = {}): Buffer {
+  const body = Buffer.alloc(38);
+  body.writeUInt16LE(36, 0);
+  body.writeUInt16LE(1, 2);
+  body.writeUInt16LE(1, 4);
+  body.writeUInt32LE(capabilities, 8);
+  randomBytes(16).copy(body, 12);
+  body.writeUInt16LE(dialect, 36);
+  return body;
+}
+
+export interface CreateTerms {
+  readonly access?: number;
+  readonly disposition?: number;
+  readonly share?: number;
+  /** CreateOptions. */
+  readonly options?: number;
+  readonly oplockLevel?: number;
+}
+
+export const DIRECTORY_FILE = 0x1;
+
 export function createBody(
   name: string,
-  {
-    access = FULL_ACCESS,
-    disposition = OPEN_IF,
-    share = 7,
-  }: { access?: number; disposition?: number; share?: number } = {},
+  { access = FULL_ACCESS, disposition = OPEN_IF, share = 7, options = 0, oplockLevel = 0 }: CreateTerms = {},
 ): Buffer {
   const path = encodeText(name);
   const head = Buffer.alloc(56);
   head.writeUInt16LE(57, 0);
+  head.writeUInt8(oplockLevel, 3);
   head.writeUInt32LE(2, 4);
   head.writeUInt32LE(access, 24);
   head.writeUInt32LE(share, 32);
   head.writeUInt32LE(disposition, 36);
+  head.writeUInt32LE(options, 40);
   head.writeUInt16LE(HEADER_BYTES + 56, 44);
   head.writeUInt16LE(path.length, 46);
   return Buffer.concat([head, path.length === 0 ? Buffer.alloc(1) : path]);

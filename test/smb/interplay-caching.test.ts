@@ -295,8 +295,9 @@ describe('a client that does not answer', { skip }, () => {
     const open = await openWith(scene, 'RW');
     const reading = resultOf(GET[1](scene));
     assert.equal((await open.nextBreak()).what, 'RW to R');
-    stage.server.clock.advance({ seconds: 36 });
+    stage.server.clock.advance({ seconds: 30 });
     assert.equal(await reading, DELAY);
+    stage.server.clock.advance({ seconds: 6 });
     const what = 'the cache is taken from the client';
     await until({ what, limitSeconds: 30 }, async () => (await resultOf(GET[1](scene))) === 'ok');
     await open.close();

@@ -254,6 +254,8 @@ describe('a request that is sent again', () => {
     for (const again of [row, unlocked, row]) assert.equal(await send(h1, [again], { sequence: 0x11 }), 'SUCCESS');
     assert.equal(await send(h1, [row], { sequence: 0x12 }), 'LOCK_NOT_GRANTED');
     assert.equal(await send(h1, [row], { sequence: 0x12 }), 'LOCK_NOT_GRANTED');
+    // What came in between has made the first one old.
+    assert.equal(await send(h1, [row], { sequence: 0x11 }), 'LOCK_NOT_GRANTED');
     assert.equal(await send(h1, [row], { sequence: 0x21 }), 'LOCK_NOT_GRANTED');
     assert.equal(await send(h1, [unlocked], { sequence: 0x402 }), 'SUCCESS');
     assert.equal(await send(h1, [unlocked], { sequence: 0x402 }), 'SUCCESS');

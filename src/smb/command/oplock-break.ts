@@ -26,12 +26,9 @@ async function answerOplock(
   if (level === OplockLevel.LEASE || open.lease !== null) throw new SmbError(Status.INVALID_PARAMETER);
   const isLevel = level === OplockLevel.NONE || level === OplockLevel.LEVEL_II;
   const answer = isLevel ? await keep(context, open, cachingOfLevel(level)) : 'too much';
-  if (answer === 'not breaking') throw new SmbError(Status.INVALID_DEVICE_STATE);
-  if (answer === 'too much') {
-    // Whoever answers so keeps nothing, and others wait no longer.
-    await keep(context, open, '');
-    throw new SmbError(Status.INVALID_OPLOCK_PROTOCOL);
-  }
+  // Whoever answers so keeps nothing, and others wait no longer.
+  if (answer === 'too much') await keep(context, open, '');
+  if (answer !== 'acknowledged') throw new SmbError(Status.INVALID_OPLOCK_PROTOCOL);
   return succeed(encodeOplockBreak({ fileId: open.fileId, level }));
 }
 

@@ -203,7 +203,6 @@ describe('a file', () => {
 
   for (const [infoClass, want] of [
     [FileClass.FULL_EA, 'NO_EAS_ON_FILE'],
-    [FileClass.ALTERNATE_NAME, 'OBJECT_NAME_NOT_FOUND'],
     [FileClass.PIPE, 'INVALID_PARAMETER'],
     [FileClass.NAME, 'NOT_SUPPORTED'],
     [FileClass.REPARSE_POINT, 'NOT_SUPPORTED'],

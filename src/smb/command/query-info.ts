@@ -60,7 +60,6 @@ const NEEDED_ACCESS: ReadonlyMap<number, number> = new Map([
 const REFUSALS: ReadonlyMap<number, Status> = new Map([
   [FileClass.NAME, Status.NOT_SUPPORTED],
   [FileClass.FULL_EA, Status.NO_EAS_ON_FILE],
-  [FileClass.ALTERNATE_NAME, Status.OBJECT_NAME_NOT_FOUND],
   [FileClass.PIPE, Status.INVALID_PARAMETER],
   [FileClass.PIPE_LOCAL, Status.INVALID_PARAMETER],
   [FileClass.PIPE_REMOTE, Status.INVALID_PARAMETER],

@@ -10,7 +10,7 @@ import { clientInfoOf, comeBack } from '../session/durable.ts';
 import type { FileOpen } from '../session/open.ts';
 import { isVersion3 } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
-import { type CreateRequest, OplockLevel } from '../wire/create.ts';
+import type { CreateRequest } from '../wire/create.ts';
 import type { ReconnectContext } from '../wire/create-contexts.ts';
 import type { Context, Reply } from './command.ts';
 import { ACTIONS, replyTo } from './create-reply.ts';
@@ -40,16 +40,16 @@ function lateAsNotFound(error: unknown): never {
   throw error instanceof OpenClosed ? notFound() : error;
 }
 
+const NO_GUID = '0'.repeat(32);
+
+/** Either version comes back to either. Of its lease the client says the key; of what it cached it need not say anything. */
 function isMeant(
   { durability, tree, lease }: FileOpen,
-  { oplockLevel, contexts }: CreateRequest,
+  { contexts: { lease: wanted } }: CreateRequest,
   { asked, clientGuid }: { asked: ReconnectContext; clientGuid: string },
 ): boolean {
-  if (durability === null || tree !== null || durability.version !== asked.version) return false;
-  if (asked.version === 2 && (durability.createGuid !== asked.createGuid || durability.clientGuid !== clientGuid)) {
-    return false;
-  }
-  const wanted = oplockLevel === OplockLevel.LEASE ? contexts.lease : null;
+  if (durability === null || tree !== null) return false;
+  if (asked.version === 2 && (durability.createGuid ?? NO_GUID) !== asked.createGuid) return false;
   if (lease === null || wanted === null) return lease === null && wanted === null;
   return lease.clientGuid === clientGuid && lease.key === wanted.key && lease.version === wanted.version;
 }

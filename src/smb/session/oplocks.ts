@@ -202,10 +202,9 @@ export class ClientOfOpen implements OpenClient {
   }
 }
 
-/** Any on which the client can be told; null: it is away. */
-function sessionOf(door: Door, { clientGuid, opens }: OplockLease): Session | null {
-  for (const { tree } of opens) if (tree !== null && !tree.session.connection.isClosed) return tree.session;
-  for (const { negotiated, sessions, isClosed } of door.connections) {
+/** The oldest connection of the client, whichever of them the lease came by; null: it is away. */
+function sessionOf({ connections }: Door, { clientGuid }: OplockLease): Session | null {
+  for (const { negotiated, sessions, isClosed } of connections) {
     const [session] = sessions.values();
     if (negotiated?.clientGuid === clientGuid && session !== undefined && !isClosed) return session;
   }

@@ -111,7 +111,7 @@ export class Watch {
     this.#ended = ended;
     this.#forget();
     this.#onEnd();
-    for (const waiting of [...this.#waiting]) {
+    for (const waiting of this.#waiting) {
       if (ended instanceof SmbError) waiting.refuse(ended);
       else waiting.answer(ended);
     }
@@ -189,7 +189,7 @@ export class Watches {
   }
 
   #hear(news: FileNews): void {
-    for (const watch of [...this.#concernedBy(news)]) watch.hear(news);
+    for (const watch of this.#concernedBy(news)) watch.hear(news);
   }
 
   *#concernedBy(news: FileNews): Generator<Watch> {

@@ -28,7 +28,7 @@ export const paddingOf = (lengthBytes: number): number =>
 
 const CREDIT_BYTES = 65_536;
 
-/** Where a request says how much it sends or asks for, counted from its header. */
+/** Where a request says how much it sends or asks for, counted from its structure. */
 const SIZES_AT: Readonly<Record<number, readonly number[]>> = {
   [CommandCode.READ]: [4],
   [CommandCode.WRITE]: [4],
@@ -39,12 +39,30 @@ const SIZES_AT: Readonly<Record<number, readonly number[]>> = {
   [CommandCode.SET_INFO]: [4],
 };
 
+/** Where a request that is answered at once says how long an answer it takes. */
+const ANSWER_AT: Readonly<Record<number, number>> = {
+  [CommandCode.READ]: 4,
+  [CommandCode.IOCTL]: 44,
+  [CommandCode.QUERY_DIRECTORY]: 28,
+  [CommandCode.QUERY_INFO]: 4,
+};
+
 /** Whether a request has paid for what it sends and asks for: one credit for each 64 KiB. */
-export function isPaid({ header, bytes }: RequestMessage): boolean {
-  const at = SIZES_AT[header.command] ?? [];
-  const sizes = at.map((offset) => {
-    const from = HEADER_BYTES + offset;
-    return from + 4 <= bytes.length ? bytes.readUInt32LE(from) : 0;
-  });
-  return Math.ceil(Math.max(1, ...sizes) / CREDIT_BYTES) <= Math.max(1, header.creditCharge);
+export function isPaid(request: RequestMessage): boolean {
+  const sizes = (SIZES_AT[request.header.command] ?? []).map((offset) => sizeAt(request, offset));
+  return Math.max(0, ...sizes) <= paidBytesOf(request);
+}
+
+/** What a request takes of memory until its answer is on its way, at most. */
+export function heldBytesOf(request: RequestMessage): number {
+  const offset = ANSWER_AT[request.header.command];
+  const answerBytes = offset === undefined ? 0 : Math.min(sizeAt(request, offset), paidBytesOf(request));
+  return request.bytes.length + answerBytes;
+}
+
+const paidBytesOf = ({ header }: RequestMessage): number => Math.max(1, header.creditCharge) * CREDIT_BYTES;
+
+function sizeAt({ bytes }: RequestMessage, offset: number): number {
+  const from = HEADER_BYTES + offset;
+  return from + 4 <= bytes.length ? bytes.readUInt32LE(from) : 0;
 }

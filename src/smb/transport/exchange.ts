@@ -40,10 +40,12 @@ export class Exchange implements Context {
   readonly isEncrypted: boolean;
   readonly #message: RequestMessage;
   readonly #chain: Chain;
-  readonly #onPending: (exchange: Exchange) => void;
+  readonly #onPending: (exchange: Exchange) => Status | null;
   readonly #controller = new AbortController();
   readonly #opens = new Set<Open>();
   #isWaiting = false;
+  /** Why it must not wait; null: it may. */
+  #waitRefusal: Status | null = null;
   #end: () => void = () => {};
   /** Resolves when it is answered. */
   readonly answered = new Promise<void>((resolve) => {
@@ -59,7 +61,8 @@ export class Exchange implements Context {
     message: RequestMessage;
     chain: Chain;
     isEncrypted: boolean;
-    onPending: (exchange: Exchange) => void;
+    /** Gives the refusal of one that must not wait. */
+    onPending: (exchange: Exchange) => Status | null;
   }) {
     this.connection = options.connection;
     this.door = options.connection.door;
@@ -106,9 +109,17 @@ export class Exchange implements Context {
     this.#controller.abort();
   }
 
+  /** One that must not wait gives up what it has begun to wait for, as if it were cancelled. */
   pend(): void {
+    if (this.#isWaiting) return;
     this.#isWaiting = true;
-    if (this.asyncId === null) this.#onPending(this);
+    this.#waitRefusal = this.#onPending(this);
+    if (this.#waitRefusal !== null) this.cancel();
+  }
+
+  /** It has waited for somebody else: nobody knows whether that ends. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
   }
 
   get mayWaitForEver(): boolean {
@@ -235,8 +246,10 @@ export class Exchange implements Context {
   }
 
   #refusalOf(error: unknown): Reply {
-    const status = statusOf(error) ?? Status.UNEXPECTED_NETWORK_ERROR;
-    if (statusOf(error) === null) this.door.log.error(`SMB: command ${this.header.command} failed`, error);
+    const known = statusOf(error);
+    if (known === null) this.door.log.error(`SMB: command ${this.header.command} failed`, error);
+    const refusal = known === Status.CANCELLED ? this.#waitRefusal : null;
+    const status = refusal ?? known ?? Status.UNEXPECTED_NETWORK_ERROR;
     const data = error instanceof SmbError ? error.data : null;
     const hasContexts = this.connection.negotiated?.dialect === DIALECT_3_1_1;
     return { status, body: [encodeError(data, hasContexts)] };

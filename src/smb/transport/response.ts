@@ -83,4 +83,9 @@ export function encryptFor(session: Session, negotiated: Negotiated, pieces: rea
   return encryptMessage({ cipher, key, sessionId, nonce: nonces.next() }, pieces);
 }
 
+export const responseBytesOf = ({ reply }: Response): number => {
+  const lengthBytes = HEADER_BYTES + lengthOf(reply.body);
+  return lengthBytes + paddingOf(lengthBytes);
+};
+
 export const lengthOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);

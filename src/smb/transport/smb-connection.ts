@@ -28,11 +28,11 @@ import {
 } from '../wire/header.ts';
 import { ALL_ONES_64, type RequestMessage } from '../wire/message.ts';
 import { decodeSmb1Negotiate, encodeSmb1Refusal } from '../wire/negotiate.ts';
-import { splitCompound } from './compound.ts';
+import { heldBytesOf, splitCompound } from './compound.ts';
 import { CreditWindow } from './credit-window.ts';
 import { type Chain, Exchange, NO_CHAIN } from './exchange.ts';
 import { encodePrefix, FrameReader } from './frames.ts';
-import { encodeResponses, encryptFor, lengthOf, type Response } from './response.ts';
+import { encodeResponses, encryptFor, lengthOf, type Response, responseBytesOf } from './response.ts';
 
 /** Before anybody has signed in nothing longer is said. */
 const STRANGER_BYTES_MAX = 64 * 1024;
@@ -68,11 +68,17 @@ export class SmbConnection implements Connection {
   readonly #socket: Socket;
   readonly #credits: CreditWindow;
   readonly #underWay = new Set<Exchange>();
+  /** Of what has arrived, the messages that were not taken yet. */
+  #arrived: Iterator<Buffer> | null = null;
+  #isTaking = false;
+  #isFinishing = false;
   #underWayBytes = 0;
+  #onRoom: (() => void)[] = [];
   #pendingCount = 0;
   #lastAsyncId = 0n;
   #receivedAtMs = performance.now();
   #isNegotiatedInSmb1 = false;
+  #hasSignedIn = false;
 
   constructor(door: Door, socket: Socket, isLoopback: boolean) {
     this.door = door;
@@ -94,8 +100,16 @@ export class SmbConnection implements Connection {
     return this.negotiated;
   }
 
-  get isIdle(): boolean {
-    return this.#underWay.size === 0;
+  /** Takes no more requests: those that it has are answered. */
+  finish(): void {
+    this.#isFinishing = true;
+    this.#flow();
+  }
+
+  /** Whether all is answered and sent but for what waits for others. */
+  get isFinished(): boolean {
+    if (this.isClosed) return true;
+    return this.#socket.writableLength === 0 && [...this.#underWay].every(({ isWaiting }) => isWaiting);
   }
 
   notify(session: Session, body: Uint8Array): void {
@@ -134,12 +148,12 @@ export class SmbConnection implements Connection {
   #listen(): void {
     const socket = this.#socket;
     const { limits } = this.door;
-    const frames = new FrameReader(() => (this.sessions.size > 0 ? MESSAGE_BYTES_MAX : STRANGER_BYTES_MAX));
+    const frames = new FrameReader(() => (this.#isKnown ? MESSAGE_BYTES_MAX : STRANGER_BYTES_MAX));
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    socket.setTimeout(Math.min(limits.sendTimeoutMs, limits.idleTimeoutMs));
+    this.#watchOver();
     const signIn = setTimeout(() => {
-      if (this.sessions.size === 0) this.destroy('nobody signs in');
+      if (!this.#isKnown) this.destroy('nobody signs in');
     }, limits.signInTimeoutMs);
     signIn.unref();
     socket.once('close', () => clearTimeout(signIn));
@@ -149,15 +163,14 @@ export class SmbConnection implements Connection {
     socket.on('error', () => {});
     socket.on('data', (piece: Buffer) => {
       this.#receivedAtMs = performance.now();
-      try {
-        for (const message of frames.push(piece)) {
-          if (this.isClosed) return;
-          this.#receive(message);
-        }
-      } catch (error) {
-        this.destroy((error as Error).message);
-      }
+      this.#arrived = frames.push(piece);
+      this.#flow();
     });
+  }
+
+  #watchOver(): void {
+    const { sendTimeoutMs, idleTimeoutMs } = this.door.limits;
+    this.#socket.setTimeout(Math.min(sendTimeoutMs, idleTimeoutMs));
   }
 
   /** Nothing came or went for a while. */
@@ -169,6 +182,7 @@ export class SmbConnection implements Connection {
     const isUsed = this.#underWay.size > 0 || [...this.sessions.values()].some(({ opens }) => opens.size > 0);
     const isOver = performance.now() - this.#receivedAtMs >= this.door.limits.idleTimeoutMs;
     if (isOver && !isUsed) this.destroy('it is not used');
+    else this.#watchOver();
   }
 
   #receive(message: Buffer): void {
@@ -227,7 +241,7 @@ export class SmbConnection implements Connection {
       this.destroy('it does not negotiate first');
       return;
     }
-    if (first.header.command === CommandCode.CANCEL) {
+    if (first.header.command === CommandCode.CANCEL && requests.length === 1) {
       this.#cancelRequest(first.header);
       return;
     }
@@ -237,12 +251,17 @@ export class SmbConnection implements Connection {
         return;
       }
     }
-    this.#underWayBytes += message.length;
-    this.#flow();
-    void this.#answer(requests, session).finally(() => {
-      this.#underWayBytes -= message.length;
-      this.#flow();
-    });
+    const heldBytes = requests.reduce((sum, request) => sum + heldBytesOf(request), 0);
+    this.#underWayBytes += heldBytes;
+    void this.#answer(requests, session)
+      .catch((error: unknown) => {
+        this.door.log.error('SMB: answering failed', error);
+        this.destroy('it cannot be answered');
+      })
+      .finally(() => {
+        this.#underWayBytes -= heldBytes;
+        this.#flow();
+      });
   }
 
   #cancelRequest({ flags, asyncId, messageId }: Header): void {
@@ -253,12 +272,41 @@ export class SmbConnection implements Connection {
     }
   }
 
-  /** Reads on only while what is under way, and what is not taken yet of what was sent, fits into memory. */
-  #flow(): void {
+  /** Whether what is under way, and what the client has not taken yet of what was sent to it, leaves room in memory. */
+  get #hasRoom(): boolean {
     const { underWayBytesMax } = this.door.limits;
-    const isFull = this.#underWayBytes > underWayBytesMax || this.#socket.writableLength > underWayBytesMax;
-    if (isFull) this.#socket.pause();
+    return this.#underWayBytes <= underWayBytesMax && this.#socket.writableLength <= underWayBytesMax;
+  }
+
+  /** Takes what has arrived, and reads on, as far as there is room. */
+  #flow(): void {
+    for (const go of this.#onRoom.splice(0)) go();
+    if (this.#isTaking) return;
+    this.#isTaking = true;
+    try {
+      while (this.#arrived !== null && this.#mayTake) {
+        const { done, value } = this.#arrived.next();
+        if (done === true) this.#arrived = null;
+        else this.#receive(value);
+      }
+    } catch (error) {
+      this.destroy((error as Error).message);
+    } finally {
+      this.#isTaking = false;
+    }
+    if (!this.#mayTake) this.#socket.pause();
     else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  get #mayTake(): boolean {
+    return this.#hasRoom && !this.#isFinishing && !this.isClosed;
+  }
+
+  /** Resolves when the client has taken enough of what was sent to it, or is gone. */
+  async #taken(): Promise<void> {
+    while (!this.isClosed && this.#socket.writableLength > this.door.limits.underWayBytesMax) {
+      await new Promise<void>((resolve) => this.#onRoom.push(resolve));
+    }
   }
 
   // ---- answering
@@ -266,15 +314,16 @@ export class SmbConnection implements Connection {
   async #answer(requests: readonly RequestMessage[], encryptedFor: Session | null): Promise<void> {
     const chain: Chain = { ...NO_CHAIN };
     const done: Response[] = [];
+    let doneBytes = 0;
     for (const [index, message] of requests.entries()) {
       const isLast = index === requests.length - 1;
-      const onPending = (exchange: Exchange): void => {
+      const onPending = (exchange: Exchange): Status | null => {
         // Only the last of a compound may tell that it waits; any other waits silently, if that comes to an end.
-        if (!isLast && exchange.mayWaitForEver) throw new SmbError(Status.INTERNAL_ERROR);
-        if (!isLast) return;
-        this.#pend(exchange);
+        if (!isLast) return exchange.mayWaitForEver ? Status.INTERNAL_ERROR : null;
+        if (!this.#pend(exchange)) return Status.INSUFFICIENT_RESOURCES;
         this.#send(done.splice(0), encryptedFor);
         this.#send([this.#interim(exchange)], encryptedFor);
+        return null;
       };
       const exchange = new Exchange({
         connection: this,
@@ -283,7 +332,14 @@ export class SmbConnection implements Connection {
         isEncrypted: encryptedFor !== null,
         onPending,
       });
-      done.push(await this.#run(exchange, encryptedFor));
+      const response = await this.#run(exchange, encryptedFor);
+      doneBytes += responseBytesOf(response);
+      if (doneBytes > MESSAGE_BYTES_MAX) {
+        this.#send(done.splice(0), encryptedFor);
+        doneBytes = responseBytesOf(response);
+        await this.#taken();
+      }
+      done.push(response);
     }
     this.#send(done, encryptedFor);
   }
@@ -306,11 +362,13 @@ export class SmbConnection implements Connection {
     }
   }
 
-  #pend(exchange: Exchange): void {
-    if (this.#pendingCount >= this.door.limits.pendingCountMax) throw new SmbError(Status.INSUFFICIENT_RESOURCES);
+  /** False: too many wait already. */
+  #pend(exchange: Exchange): boolean {
+    if (this.#pendingCount >= this.door.limits.pendingCountMax) return false;
     this.#pendingCount++;
     this.#lastAsyncId++;
     exchange.asyncId = this.#lastAsyncId;
+    return true;
   }
 
   #interim({ header, asyncId }: Exchange): Response {
@@ -337,7 +395,7 @@ export class SmbConnection implements Connection {
 
   async #end(): Promise<void> {
     this.isClosed = true;
-    this.door.connections.delete(this);
+    this.#flow();
     for (const exchange of this.#underWay) exchange.cancel();
     for (const session of [...this.sessions.values()]) {
       try {
@@ -346,5 +404,6 @@ export class SmbConnection implements Connection {
         this.door.log.error('SMB: letting go of a lost connection failed', error);
       }
     }
+    this.door.connections.delete(this);
   }
 }

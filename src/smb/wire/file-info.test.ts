@@ -61,6 +61,7 @@ describe('a file is told by class', () => {
       `${BASIC} ${STANDARD} ${INDEX_NUMBER} 00000000 89001200 0700000000000000 02100000 00000000
        0c000000 5c004400 69007200 5c006100`,
     ],
+    ['alternate name', FileClass.ALTERNATE_NAME, '00000000'],
     ['streams', FileClass.STREAM, '00000000 0e000000 0110000000000000 0020000000000000 3a003a0024004400410054004100'],
     ['compression', FileClass.COMPRESSION, '0110000000000000 0000 00 00 00 000000'],
     ['network open', FileClass.NETWORK_OPEN, `${TIMES} 0020000000000000 0110000000000000 21000000 00000000`],
@@ -97,6 +98,7 @@ test('what needs room for a name needs it though the name is shorter', () => {
     16: 4,
     17: 4,
     18: 104,
+    21: 8,
     22: 32,
     28: 16,
     34: 56,

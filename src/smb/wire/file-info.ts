@@ -137,6 +137,8 @@ export const FILE_LAYOUTS: ReadonlyMap<number, Layout<FileFacts>> = new Map<numb
   [FileClass.MODE, layout(4, (bytes, { mode }) => bytes.writeUInt32LE(mode & MODE_BITS, 0))],
   [FileClass.ALIGNMENT, layout(4, () => {})],
   [FileClass.ALL, { fixedBytes: 104, encode: encodeAll }],
+  // A name that is none: clients that ask for it ask for everything else after it.
+  [FileClass.ALTERNATE_NAME, { fixedBytes: NAME_FIXED_BYTES, encode: () => encodeName('') }],
   [FileClass.STREAM, { fixedBytes: 32, encode: ({ node }) => encodeStreams(node) }],
   [FileClass.COMPRESSION, layout(16, (bytes, { node }) => writeLength(bytes, endOfFile(node), 0))],
   [FileClass.NETWORK_OPEN, layout(56, (bytes, { node }) => writeNetworkOpen(bytes, node))],

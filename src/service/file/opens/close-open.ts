@@ -5,12 +5,14 @@
 import type { Id } from '../../../base/ids.ts';
 import type { Transaction } from '../../../engine/transact.ts';
 import type { OpenId } from '../../../rules/in-use.ts';
+import { judgeDeletion } from '../../../rules/smb-open.ts';
 import { encodeJson } from '../../records/codec.ts';
 import { useKey } from '../../records/file-keys.ts';
 import type { NodeRecord } from '../../records/node-record.ts';
 import { changedAt, type Storage } from '../../storage.ts';
 import { changeNode } from '../keep-past.ts';
 import type { FoundNode } from '../load.ts';
+import { putAsks } from './follow.ts';
 import { loadUses, type NodeUses } from './node-uses.ts';
 import type { UsedPlace } from './open-node.ts';
 import { findById, isDeletable, removeMarked } from './remove-marked.ts';
@@ -39,13 +41,15 @@ export interface Closed {
   readonly isAwaited: boolean;
   /** It was marked for deletion by this. */
   readonly isMarked: boolean;
+  /** Others were asked to keep their handles no longer than they use them. */
+  readonly hasAsked: boolean;
   /** What was deleted with it; null: nothing. */
   readonly removed: FoundNode | null;
   /** As it is left, where that was asked for or changed; null: not so, or gone. */
   readonly node: NodeRecord | null;
 }
 
-const NOTHING_CLOSED: Closed = { isAwaited: false, isMarked: false, removed: null, node: null };
+const NOTHING_CLOSED: Closed = { isAwaited: false, isMarked: false, hasAsked: false, removed: null, node: null };
 
 export async function closeOpen(tx: Transaction, closing: Closing, asked: ClosingOpen): Promise<Closed> {
   const { place, openId, isForced } = asked;
@@ -61,9 +65,17 @@ export async function closeOpen(tx: Transaction, closing: Closing, asked: Closin
   const isLast = uses.opens.size === 1;
   const isPending = uses.pending !== null || marks;
   const removed = isPending && isLast ? await deletePending(tx, closing, place) : null;
-  if (marks && !isLast) putPending(tx, closing.owner, place);
+  const isMarked = marks && !isLast;
+  if (isMarked) putPending(tx, closing.owner, place);
+  const hasAsked = isMarked && askForHandles(tx, closing, uses, openId);
   const node = removed === null ? await leave(tx, closing, asked) : null;
-  return { isAwaited, isMarked: marks && !isLast, removed, node };
+  return { isAwaited, isMarked, hasAsked, removed, node };
+}
+
+/** It is deleted once they are closed. */
+function askForHandles(tx: Transaction, { owner }: Closing, uses: NodeUses, openId: OpenId): boolean {
+  const verdict = judgeDeletion(uses.inUse, openId);
+  return verdict.verdict !== 'refused' && putAsks(tx, uses, owner, verdict.breaks);
 }
 
 async function leave(

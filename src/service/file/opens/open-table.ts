@@ -168,6 +168,7 @@ export class OpenTable {
       throw error;
     }
     if (closed.isAwaited) this.#words.say(place);
+    if (closed.hasAsked) this.#waits.say(place);
     if (closed.isMarked) this.#watch(place).isLookedAfter = true;
     if (watched.attending === null) this.#unwatch(watched);
     return closed;

@@ -48,6 +48,8 @@ async function read(
 
 const textOf = async (reading: Promise<Buffer | null>): Promise<string | null> => (await reading)?.toString() ?? null;
 
+const pageOf = (index: number): Buffer => Buffer.alloc(PAGE_BYTES, 1 + (index % 250));
+
 describe('what is read', () => {
   test('is what was asked for, as far as the file goes', async () => {
     const share = await TestShare.create();
@@ -101,7 +103,6 @@ describe('what is read', () => {
     await share.createFile('f', 0);
     const open = await opened(share, 'f');
     const pageCount = 1_100;
-    const pageOf = (index: number): Buffer => Buffer.alloc(PAGE_BYTES, 1 + (index % 250));
     const writing = Array.from({ length: pageCount }, (_, index) =>
       writeOpen(storage, open, { offsetBytes: index * PAGE_BYTES, bytes: pageOf(index), keepsWriteTime: false }, {}),
     );

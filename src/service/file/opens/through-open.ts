@@ -42,7 +42,7 @@ export interface Seen {
   /** The open itself. */
   readonly own: OpenUse;
   /** Throws what it is refused with, or waits; what others are asked for meanwhile is asked for with this commit. */
-  admit(verdict: Verdict): void;
+  readonly admit: (verdict: Verdict) => void;
 }
 
 /** Refused: OpenClosed, ShareNotFound, and in a snapshot ReadOnlyAttribute. */

@@ -63,19 +63,13 @@ test('a run that fails is the outcome of those in it, and of no other', async ()
 });
 
 test('one that is still being prepared is not overtaken, and holds up nobody before it', async () => {
-  let prepare: (item: string) => void = () => {};
   const first = add('a');
-  const slow = outcomeOf(
-    group.add(
-      new Promise((resolve) => {
-        prepare = resolve;
-      }),
-    ),
-  );
+  const prepares: ((item: string) => void)[] = [];
+  const slow = outcomeOf(group.add(new Promise((resolve) => prepares.push(resolve))));
   const last = add('c');
   assert.deepEqual(await endRun(), ['a']);
   assert.deepEqual(runs, []);
-  prepare('b');
+  prepares[0]?.('b');
   assert.deepEqual(await endRun(), ['b', 'c']);
   assert.deepEqual(await Promise.all([first, slow, last]), ['done', 'done', 'done']);
 });

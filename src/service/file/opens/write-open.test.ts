@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { CountedEngine } from '../../../../test/harness/counted-engine.ts';
 import { refusal, TestShare } from '../../../../test/harness/file-store.ts';
 import { successes, together, turns } from '../../../../test/harness/parallel.ts';
 import { Random } from '../../../../test/harness/random.ts';
 import { SmbClient } from '../../../../test/harness/smb-client.ts';
 import { TwoNodes } from '../../../../test/harness/two-nodes.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { openLmdbEngine } from '../../../engine/lmdb/lmdb-engine.ts';
 import { openMemoryEngine } from '../../../engine/memory/memory-engine.ts';
 import { fileTimeAt } from '../../../rules/file-time.ts';
 import { NO_ACCESS } from '../../../rules/share-mode.ts';
@@ -25,6 +30,20 @@ import { WaitCancelled, type Waiter } from './waits.ts';
 import { type OpenWrite, writeOpen } from './write-open.ts';
 
 const KIB = 1024;
+
+const ENGINES: readonly (readonly [where: string, open: (t: TestContext) => Promise<Engine>])[] = [
+  ['in memory', async () => openMemoryEngine()],
+  [
+    'on disk',
+    async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'larimar-write-open-'));
+      t.after(() => rm(folder, { recursive: true, force: true }));
+      const engine = await openLmdbEngine({ path: join(folder, 'records') });
+      t.after(() => engine.close());
+      return engine;
+    },
+  ],
+];
 
 /** An open, and what writes through it. */
 class Writer {
@@ -277,18 +296,19 @@ describe('appending', () => {
   });
 });
 
+const blockOf = (index: number): Buffer => Buffer.alloc(64 * KIB, index + 1);
+
 describe('writes that come at once', () => {
   test('share commits', async () => {
     const engine = new CountedEngine(openMemoryEngine());
     const share = await TestShare.create({ engine });
     await share.createFile('f', 0);
     const writer = await opened(share, 'f');
-    const pieceOf = (index: number): Buffer => Buffer.alloc(64 * KIB, index + 1);
     const { commits } = await engine.costOf(async () =>
-      successes(await together(32, (index) => writer.write(index * 64 * KIB, pieceOf(index)))),
+      successes(await together(32, (index) => writer.write(index * 64 * KIB, blockOf(index)))),
     );
     assert.ok(commits <= 8, `${commits} commits`);
-    const expected = Buffer.concat(Array.from({ length: 32 }, (_, index) => pieceOf(index)));
+    const expected = Buffer.concat(Array.from({ length: 32 }, (_, index) => blockOf(index)));
     assert.ok((await share.read('f')).equals(expected));
     await checkClean(share);
   });
@@ -308,26 +328,33 @@ describe('writes that come at once', () => {
     );
   });
 
-  test('and lie over each other end in the order in which they came, small ones in large ones too', async () => {
-    const random = new Random();
-    const lengthBytes = 300_000;
-    for (let round = 0; round < 8; round++) {
-      const share = await TestShare.create();
-      await share.createFile('f', lengthBytes);
-      const writers = [await opened(share, 'f'), await opened(share, 'f')];
-      const expected = Buffer.alloc(lengthBytes);
-      const writes = Array.from({ length: 24 }, (_, index) => {
-        const length = random.pick([1 + random.below(700), 1 + random.below(8 * KIB), 9 * KIB + random.below(100_000)]);
-        const offset = random.below(lengthBytes - length);
-        const bytes = Buffer.alloc(length, index + 1);
-        bytes.copy(expected, offset);
-        return (writers[index % 2] as Writer).write(offset, bytes);
-      });
-      await Promise.all(writes);
-      assert.ok((await share.read('f')).equals(expected), `LARIMAR_SEED=${random.seed}, round ${round}`);
-      await checkClean(share);
-    }
-  });
+  for (const [where, open] of ENGINES) {
+    test(`and lie over each other end in the order in which they came, small ones in large ones too, ${where}`, async (t) => {
+      const random = new Random();
+      const lengthBytes = 300_000;
+      const share = await TestShare.create({ engine: await open(t) });
+      for (let round = 0; round < 8; round++) {
+        await share.createFile('f', lengthBytes);
+        const writers = [await opened(share, 'f'), await opened(share, 'f')];
+        const expected = Buffer.alloc(lengthBytes);
+        const writes = Array.from({ length: 24 }, (_, index) => {
+          const length = random.pick([
+            1 + random.below(700),
+            1 + random.below(8 * KIB),
+            9 * KIB + random.below(100_000),
+          ]);
+          const offset = random.below(lengthBytes - length);
+          const bytes = Buffer.alloc(length, index + 1);
+          bytes.copy(expected, offset);
+          return (writers[index % 2] as Writer).write(offset, bytes);
+        });
+        await Promise.all(writes);
+        assert.ok((await share.read('f')).equals(expected), `LARIMAR_SEED=${random.seed}, round ${round}`);
+        await checkClean(share);
+      }
+      await share.store.close();
+    });
+  }
 });
 
 describe('on two nodes', () => {
