@@ -47,7 +47,8 @@ export function smbRows(scale: Scale): Row[] {
     title: `SMB: put a file of ${sizeText(transferBytes)}, ${words[protection]}`,
     prepare: (contestant) => contestant.createSmbShare(),
     round: async (contestant) => {
-      if (hasTransfer.has(contestant)) await smbclient(contestant.smb, { commands: `del ${transferName}`, protection });
+      const isThere = hasTransfer.delete(contestant);
+      if (isThere) await smbclient(contestant.smb, { commands: `del ${transferName}`, protection });
       return outcome(await put(contestant, protection));
     },
   });

@@ -83,12 +83,7 @@ export class WireClient {
   }
 
   /** `payloadBytes`: what is sent or asked for, which decides what it costs. Waits for credits. */
-  async request(
-    command: number,
-    body: Uint8Array,
-    payloadBytes = 0,
-    header: Partial<Header> = {},
-  ): Promise<Answer> {
+  async request(command: number, body: Uint8Array, payloadBytes = 0, header: Partial<Header> = {}): Promise<Answer> {
     const charge = chargeOf(payloadBytes);
     const messageId = await this.take(charge);
     const answered = this.answerTo(messageId);

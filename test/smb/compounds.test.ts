@@ -245,15 +245,19 @@ describe('requests that wait', () => {
     assert.deepEqual(await statuses(create('m'), lock(), write('text'), close()), Array(4).fill('SUCCESS'));
   });
 
-  test('what was refused in the middle waits for nothing: the next request is told of what happens', LIMIT, async () => {
-    const [opened, refused] = await send(openDirectory(), notify(), echo());
-    assert.equal(statusName(refused?.header.status ?? -1), 'INTERNAL_ERROR');
-    const directoryId = Buffer.from((opened as Answer).body.subarray(64, 80));
-    const told = client.request(CommandCode.CHANGE_NOTIFY, changeNotifyBody(directoryId));
-    await until({ what: 'it is told to wait', limitSeconds: 10 }, () => client.interims.length === 1);
-    await client.close(await client.create(`${watched}\\newer`));
-    assert.deepEqual(statusesOf([await told]), ['SUCCESS']);
-  });
+  test(
+    'what was refused in the middle waits for nothing: the next request is told of what happens',
+    LIMIT,
+    async () => {
+      const [opened, refused] = await send(openDirectory(), notify(), echo());
+      assert.equal(statusName(refused?.header.status ?? -1), 'INTERNAL_ERROR');
+      const directoryId = Buffer.from((opened as Answer).body.subarray(64, 80));
+      const told = client.request(CommandCode.CHANGE_NOTIFY, changeNotifyBody(directoryId));
+      await until({ what: 'it is told to wait', limitSeconds: 10 }, () => client.interims.length === 1);
+      await client.close(await client.create(`${watched}\\newer`));
+      assert.deepEqual(statusesOf([await told]), ['SUCCESS']);
+    },
+  );
 
   test('what was refused in the middle does no harm when the directory goes', LIMIT, async () => {
     const [opened] = await send(create('going', { options: DIRECTORY_FILE }), notify(), echo());
@@ -304,14 +308,7 @@ describe('compounds without end', () => {
     const whole = unrelated(CommandCode.READ, readBody(fileId, 0, bytes.length), bytes.length);
     const list = related(CommandCode.QUERY_DIRECTORY, queryDirectoryBody(NO_FILE_ID));
     const answers = await send(whole, whole, list, whole, whole, echo());
-    assert.deepEqual(statusesOf(answers), [
-      'SUCCESS',
-      'SUCCESS',
-      'INVALID_PARAMETER',
-      'SUCCESS',
-      'SUCCESS',
-      'SUCCESS',
-    ]);
+    assert.deepEqual(statusesOf(answers), ['SUCCESS', 'SUCCESS', 'INVALID_PARAMETER', 'SUCCESS', 'SUCCESS', 'SUCCESS']);
     for (const index of [0, 1, 3, 4]) assert.ok(answers[index]?.body.subarray(16, 16 + bytes.length).equals(bytes));
   });
 });

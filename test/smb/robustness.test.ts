@@ -218,7 +218,9 @@ describe('messages out of turn', () => {
     client.sendRaw(Buffer.concat([client.header({ messageId: 0xffff_ffff_ffff_fffen }), EMPTY_REQUEST]));
   });
   ends('a charge of more credits than were granted', signedIn, async (client) => {
-    client.sendRaw(Buffer.concat([client.header({ messageId: await client.take(), creditCharge: 0xffff }), EMPTY_REQUEST]));
+    client.sendRaw(
+      Buffer.concat([client.header({ messageId: await client.take(), creditCharge: 0xffff }), EMPTY_REQUEST]),
+    );
   });
 
   test('CANCEL of nothing is passed over, with any id', LIMIT, async () => {
@@ -579,7 +581,11 @@ describe('requests for too much', () => {
     for (const [name, command, body] of rows) {
       assert.equal(await statusOf(client, command, body, tooMuch), 'INVALID_PARAMETER', name);
     }
-    assert.equal(await statusOf(client, CommandCode.READ, readBody(fileId, 0, 100)), 'END_OF_FILE', 'nothing was written');
+    assert.equal(
+      await statusOf(client, CommandCode.READ, readBody(fileId, 0, 100)),
+      'END_OF_FILE',
+      'nothing was written',
+    );
     await client.write(fileId, 0, longest);
     assert.deepEqual(await client.read(fileId, 0, longest.length), longest);
     client.destroy();
@@ -712,7 +718,8 @@ describe('a client that goes away', () => {
 
     const handlesOf = async (): Promise<string[]> => {
       const handles: string[] = [];
-      for await (const handle of place.getDirectoryClient('').listHandles({ recursive: true })) handles.push(handle.path);
+      for await (const handle of place.getDirectoryClient('').listHandles({ recursive: true }))
+        handles.push(handle.path);
       return handles;
     };
     await until({ what: 'only what the other has is open', limitSeconds: 10 }, async () => {

@@ -20,7 +20,10 @@ export interface SmbShare {
 export async function startSmbShare(purpose = 'smb'): Promise<SmbShare> {
   const server = await startServerProcess({ smb: 'auto' });
   const folder = await mkdtemp(join(tmpdir(), 'larimar-smb-'));
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
   return { server, share: await freshShare(server, purpose), folder };
 }
 

@@ -6,7 +6,7 @@ import type { Moment } from '../../rules/moment.ts';
 import { parseMoment } from '../../rules/moment.ts';
 import type { Known } from '../known.ts';
 import { decodeJson } from '../records/codec.ts';
-import { nodeKey, pastNodeRange, rootKey, shareKey, snapshotKey, type TreeAddress } from '../records/file-keys.ts';
+import { nodeKey, pastNodeRange, shareKey, snapshotKey, type TreeAddress } from '../records/file-keys.ts';
 import {
   type DirectoryRecord,
   type FileRecord,
@@ -189,11 +189,6 @@ function guessIds(
     parentId = id;
   }
   return { tree: { account, shareId }, places };
-}
-
-export async function findRoot(reader: RecordReader, tree: TreeAddress): Promise<DirectoryRecord> {
-  const [value] = await reader.getMany([rootKey(tree)]);
-  return decodeJson<DirectoryRecord>(value as Uint8Array);
 }
 
 export function refuseMissing(found: Found): asserts found is FoundNode {

@@ -13,6 +13,7 @@ import { closeOpen, forgetOpen } from './close-open.ts';
 import type { Door } from './door.ts';
 import type { FileOpen } from './open.ts';
 import type { Session } from './session.ts';
+import { endTreeOfLostShare } from './sessions.ts';
 
 /** One cache of a client, for everything that it has open with one key: all of that is one file. */
 export interface OplockLease {
@@ -159,7 +160,12 @@ export class ClientOfOpen implements OpenClient {
 
   closed(): void {
     this.#isClosed = true;
-    if (this.#open !== null) forgetOpen(this.#door, this.#open);
+    const open = this.#open;
+    if (open === null) return;
+    const { tree } = open;
+    forgetOpen(this.#door, open);
+    const onError = (error: unknown): void => this.#door.log.error('SMB: ending a tree failed', error);
+    if (tree !== null) void endTreeOfLostShare(this.#door, tree).catch(onError);
   }
 
   #tell(asked: CachingBreak): void {

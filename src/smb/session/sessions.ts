@@ -1,4 +1,5 @@
 /** How sessions and trees end. */
+import { lookUpShare } from '../../service/file/use-share.ts';
 import type { Door } from './door.ts';
 import { endOpens } from './durable.ts';
 import type { Session, Tree } from './session.ts';
@@ -16,6 +17,13 @@ export async function endSession(
   session.connection.cancel(session);
   await endOpens(door, [...session.opens.values()], { keepsDurable });
   session.trees.clear();
+}
+
+/** Something in it was closed by others: perhaps the share was deleted, and nothing in the tree is there any more. */
+export async function endTreeOfLostShare(door: Door, tree: Tree): Promise<void> {
+  const { share, session, id } = tree;
+  if (share === null || session.trees.get(id) !== tree) return;
+  if ((await lookUpShare(door.storage, { account: session.account, share })) === null) await endTree(door, tree);
 }
 
 export async function endTree(door: Door, tree: Tree): Promise<void> {

@@ -112,6 +112,12 @@ export class SmbConnection implements Connection {
     return this.#socket.writableLength === 0 && [...this.#underWay].every(({ isWaiting }) => isWaiting);
   }
 
+  /** Somebody has signed in, at some time. */
+  get #isKnown(): boolean {
+    this.#hasSignedIn ||= this.sessions.size > 0;
+    return this.#hasSignedIn;
+  }
+
   notify(session: Session, body: Uint8Array): void {
     const head = encodeHeader({
       ...NO_HEADER,

@@ -168,7 +168,13 @@ export class OpenTable {
       throw error;
     }
     if (closed.isAwaited) this.#words.say(place);
-    if (closed.hasAsked) this.#waits.say(place);
+    // What waits for a lock through this very open waits in vain.
+    else this.#words.nudge(place);
+    if (closed.hasAsked) {
+      this.#waits.say(place);
+      // This node's own clients hear of it before the one who closes does.
+      await this.#attend(place);
+    }
     if (closed.isMarked) this.#watch(place).isLookedAfter = true;
     if (watched.attending === null) this.#unwatch(watched);
     return closed;

@@ -104,8 +104,9 @@ async function look(reader: RecordReader, place: UsedPlace, ask: Ask): Promise<(
   const [uses, found] = await Promise.all([loadUses(reader, place), findById(reader, place)]);
   return (openId) => {
     const own = uses.inUse.opens.find(({ id }) => id === openId);
-    if (own === undefined) throw new OpenClosed(`${openId} is closed`);
+    // With a share all opens of it go.
     if (found === null) throw new StorageError('ShareNotFound');
+    if (own === undefined) throw new OpenClosed(`${openId} is closed`);
     return { found, inUse: uses.inUse, own, admit: (verdict) => ask(uses, follow(uses, verdict)) };
   };
 }

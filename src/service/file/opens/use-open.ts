@@ -38,6 +38,9 @@ async function loadOwn(tx: Transaction, { place, openId }: Using): Promise<{ use
   return { uses, open };
 }
 
+/** On one file: whoever uses it reads all of them. */
+const LOCK_COUNT_MAX = 10_000;
+
 /** All of them or none. `mayWait`: until others unlock. Whether others are asked to give something up. */
 export async function lockRanges(
   tx: Transaction,
@@ -49,6 +52,7 @@ export async function lockRanges(
   // A write that has not seen the lock must not follow it: an engine may let two commits pass of which only one has read
   // what the other writes, and show the one without the other for a moment.
   const [{ uses }] = await Promise.all([loadOwn(tx, using), findPlaced(tx, place, place.nodeId)]);
+  if (uses.locks.length + locks.length > LOCK_COUNT_MAX) throw new StorageError('ServerBusy');
   const open = uses.inUse.opens.find(({ id }) => id === openId);
   const verdict = judgeLock(uses.inUse, open as NonNullable<typeof open>, locks);
   if (mayWait && verdict.verdict === 'refused') {

@@ -68,6 +68,11 @@ export class Words {
     };
   }
 
+  /** Whoever waits here looks once more; other nodes need not. */
+  nudge(at: UsedNode): void {
+    this.#wake(at);
+  }
+
   /** Whoever waits looks once more. */
   stop(): void {
     this.#unlisten();
