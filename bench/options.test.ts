@@ -45,7 +45,7 @@ test('--smb compares with Samba as it is and as it is when it writes at once, ov
   );
 });
 
-test('Samba takes part in no row over HTTP, and where a row leaves somebody out, neither does he', () => {
+test('Samba takes part in no row over HTTP, and nobody in one that leaves them out', () => {
   const rows = allRows(wholeScale).filter((row) => row.protocol !== 'smb');
   assert.ok(rows.every((row) => !takesPart('smbd', row) && !takesPart('smbd-sync', row)));
   assert.deepEqual(

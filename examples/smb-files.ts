@@ -24,7 +24,8 @@ const require = createRequire(import.meta.url);
 const Client = require('@tryjsky/v9u-smb2') as new (options: object) => SmbClient;
 const { request: send } = require('@tryjsky/v9u-smb2/lib/tools/smb2-forge.js') as { request: Send };
 
-const SHARES_NOTHING = 0;
+/** This client takes 0 for everything; with deletion alone others can neither read nor write. */
+const SHARES_NEARLY_NOTHING = 4;
 const SHARES_ALL = 7;
 const OPENS = 1;
 
@@ -50,14 +51,14 @@ export async function connectSmb({
 }): Promise<SmbFiles> {
   const options = { port, domain: 'AZURE', username: account, password: key, autoCloseTimeout: 0 };
   const client = new Client({ share: `\\\\127.0.0.1\\${share}`, ...options });
-  await client.exists('\\');
+  await client.exists('');
   const ask = (message: string, parameters: object): Promise<OpenFile> =>
     new Promise((resolve, reject) => {
       send(message, parameters, client, (error, answer) => (error ? reject(error) : resolve(answer)));
     });
   return {
     open: (path, { isShared }) => {
-      const shareAccess = isShared ? SHARES_ALL : SHARES_NOTHING;
+      const shareAccess = isShared ? SHARES_ALL : SHARES_NEARLY_NOTHING;
       return ask('create', { path, shareAccess, createDisposition: OPENS });
     },
     markForDeletion: async (file, isMarked) => {

@@ -31,7 +31,7 @@ const adas = await smb.open('report.txt', { isShared: false });
 console.log('   Ada opens the file over SMB: opened.');
 const whyNot = 'The job lost: the file is open, and whoever opened it does not share it.';
 await loses('The nightly job writes', report.uploadRange('draft 4', 0, 7), whyNot);
-await loses('The nightly job reads', report.downloadToBuffer(), whyNot);
+await loses('The nightly job reads', report.download(), whyNot);
 await loses('The nightly job deletes it', report.delete(), whyNot);
 await succeeds('It may look at the properties', report.getProperties());
 await smb.close(adas);
@@ -44,22 +44,18 @@ const again = await smb.open('report.txt', { isShared: true });
 const bens = await smb.open('report.txt', { isShared: true });
 await smb.markForDeletion(bens, true);
 console.log('   Ben marks it for deletion over SMB. Ada still has it open, so it stays.');
-await loses(
-  'The job reads it',
-  report.downloadToBuffer(),
-  'It lost, and not with 404: Ben may yet take the mark back.',
-);
+await loses('The job reads it', report.download(), 'It lost, and not with 404: Ben may yet take the mark back.');
 assert.deepEqual(await listed(), []);
 console.log('   A listing of the folder leaves it out: [].');
 await smb.markForDeletion(bens, false);
 console.log('   Ben takes the mark back.');
-await succeeds('The job reads it', report.downloadToBuffer());
+await succeeds('The job reads it', report.download());
 await smb.markForDeletion(bens, true);
 await smb.close(bens);
 console.log('   Ben marks it once more, and closes it.');
-await loses('The job reads it', report.downloadToBuffer(), 'Ada has it open still.');
+await loses('The job reads it', report.download(), 'Ada has it open still.');
 await smb.close(again);
 console.log('   Ada closes it.');
-await loses('The job reads it', report.downloadToBuffer(), 'It is gone.');
+await loses('The job reads it', report.download(), 'It is gone.');
 smb.end();
 await end();

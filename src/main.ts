@@ -141,8 +141,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ownPorts.add(endings.keep(file).port);
     const { smbPort = null, smbEncryption: encryption = 'auto' } = options;
     const { host } = at;
-    const smb =
-      smbPort === null ? null : await openSmb({ storage, accounts, host, port: smbPort, encryption, log });
+    const smb = smbPort === null ? null : await openSmb({ storage, accounts, host, port: smbPort, encryption, log });
     if (smb !== null) ownPorts.add(endings.keep(smb).port);
     const { webPort = null } = options;
     const web = webPort === null ? null : await openWebServer({ ...at, port: webPort, storage, accounts, clock, log });

@@ -26,6 +26,9 @@ import { SharedFile } from './shared-file.ts';
 import { SharedLog } from './shared-log.ts';
 import { SharedQueue } from './shared-queue.ts';
 import { SharedTable } from './shared-table.ts';
+import { newSmbShareEntry } from './smb-journal.ts';
+import { SmbLog } from './smb-log.ts';
+import { SmbVerification } from './smb-verify.ts';
 import { contentLeft, sparedCount, untilSwept } from './space.ts';
 import { newTableEntry, type TableEntry } from './table-journal.ts';
 import { TableVerification } from './table-verify.ts';
@@ -69,13 +72,15 @@ describe('a server killed with kill -9', () => {
       newShareEntry(`client-${index}`, account),
       newShareEntry(`passing-${index}`, account),
     ];
-    return { own, passing, table, passingTable, queue, passingQueue, share, passingShare };
+    const smbShare = newSmbShareEntry(`smb-${index}`, account);
+    return { own, passing, table, passingTable, queue, passingQueue, share, passingShare, smbShare };
   });
   const counter: Counter = { container: 'counters', name: 'counter', acknowledgedCount: 0, pendingCount: 0 };
   const log = new SharedLog({ container: counter.container, name: 'log', pool });
   const sharedTable = new SharedTable();
   const sharedQueue = new SharedQueue();
   const sharedFile = new SharedFile(CLIENT_COUNT);
+  const smbLog = new SmbLog();
   const tables: readonly TableEntry[] = clients.flatMap(({ table, passingTable }) => [table, passingTable]);
   const queues: readonly QueueEntry[] = clients.flatMap(({ queue, passingQueue }) => [queue, passingQueue]);
   const shares: readonly ShareEntry[] = clients.flatMap(({ share, passingShare }) => [share, passingShare]);
@@ -85,12 +90,13 @@ describe('a server killed with kill -9', () => {
   before(async () => {
     server = await startServerProcess({
       accounts: [SECOND_ACCOUNT],
+      smb: 'optional',
       options: [`--versioning=${SECOND_ACCOUNT.name}`],
     });
     const create = async (path: string, request: Partial<RawRequest> = {}): Promise<void> => {
       assert.equal((await send(server.url, { method: 'PUT', path, ...request })).outcome, '201');
     };
-    for (const { own, table, queue, share } of clients) {
+    for (const { own, table, queue, share, smbShare } of clients) {
       await create(`/${own.name}?restype=container`, { account: own.account });
       own.exists = true;
       await tableClient(server, table.name, table.account).createTable();
@@ -99,10 +105,12 @@ describe('a server killed with kill -9', () => {
       queue.exists = true;
       await shareClient(server, share.name, share.account).create();
       share.exists = true;
+      await shareClient(server, smbShare.name, smbShare.account).create();
     }
     await sharedTable.create(server);
     await sharedQueue.create(server);
     await sharedFile.create(server);
+    await smbLog.create(server);
     await create(`/${counter.container}?restype=container`);
     const counted = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-meta-count': '0' };
     await create(`/${counter.container}/${counter.name}`, { headers: counted });
@@ -125,6 +133,7 @@ describe('a server killed with kill -9', () => {
         sharedTable,
         sharedQueue,
         sharedFile,
+        smbLog,
         slot,
         counter,
         log,
@@ -152,19 +161,22 @@ describe('a server killed with kill -9', () => {
     const ofTables = new TableVerification(server);
     const ofQueues = new QueueVerification(server);
     const ofFiles = new FileVerification(server);
-    const [ofSharedTable, ofSharedQueue, ofSharedFile] = await Promise.all([
+    const ofSmb = new SmbVerification(server);
+    const [ofSharedTable, ofSharedQueue, ofSharedFile, ofSmbLog] = await Promise.all([
       sharedTable.findings(server),
       sharedQueue.findings(server),
       sharedFile.findings(server),
+      smbLog.findings(server),
       ...containers().map((one) => verification.container(one)),
       ...tables.map((one) => ofTables.table(one)),
       ...queues.map((one) => ofQueues.queue(one)),
       ...shares.map((one) => ofFiles.share(one)),
+      ...clients.map(({ smbShare }) => ofSmb.share(smbShare)),
       verification.counter(counter),
       verification.log(log),
     ]);
-    const parts = [verification, ofTables, ofQueues, ofFiles];
-    const ofShared = [...ofSharedTable, ...ofSharedQueue, ...ofSharedFile];
+    const parts = [verification, ofTables, ofQueues, ofFiles, ofSmb];
+    const ofShared = [...ofSharedTable, ...ofSharedQueue, ...ofSharedFile, ...ofSmbLog];
     const findings = [...parts.flatMap((part) => part.findings), ...ofShared];
     assert.deepEqual(findings, [], `round ${round}, LARIMAR_SEED=${random.seed}`);
     return parts.reduce((sum, { tookEffectCount }) => sum + tookEffectCount, 0);
@@ -224,6 +236,8 @@ describe('a server killed with kill -9', () => {
       await shareClient(server, name, account).delete({ deleteSnapshots: 'include' });
     }
     await sharedFile.remove(server);
+    for (const { smbShare } of clients) await shareClient(server, smbShare.name, smbShare.account).delete();
+    await smbLog.remove(server);
     await untilSwept(server.place, spared);
     await stopUntilEmpty();
     const check = await runCheck(server.place);

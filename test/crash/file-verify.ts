@@ -14,14 +14,14 @@ import {
   type Tree,
 } from './file-journal.ts';
 
-interface ReadNode {
+export interface ReadNode {
   readonly turn: string | undefined;
   readonly etag: string | undefined;
   /** Null: a directory. */
   readonly bytes: Buffer | null;
 }
 
-type ReadTree = ReadonlyMap<string, ReadNode>;
+export type ReadTree = ReadonlyMap<string, ReadNode>;
 
 interface ReadShare {
   readonly tree: ReadTree;
@@ -93,7 +93,7 @@ export class FileVerification {
   }
 }
 
-async function readTree(share: ShareClient): Promise<ReadTree> {
+export async function readTree(share: ShareClient): Promise<ReadTree> {
   const tree = new Map<string, ReadNode>();
   const walk = async (directory: ShareDirectoryClient, above: string): Promise<void> => {
     for await (const { kind, name } of directory.listFilesAndDirectories()) {

@@ -1,8 +1,8 @@
 /**
  * One client of the crash test: random writes until the connection breaks. A client alone writes its own blobs, tables,
- * queues and shares, and makes and deletes containers, a table, a queue and a share; all of them count up shared counters,
- * append to one shared log, move amounts between the accounts of one shared table, put to and get from one shared queue, and
- * write to one shared file.
+ * queues and shares, one of them over SMB, and makes and deletes containers, a table, a queue and a share; all of them count up
+ * shared counters, append to one shared log over HTTP and another over SMB, move amounts between the accounts of one shared
+ * table, put to and get from one shared queue, and write to one shared file.
  */
 import assert from 'node:assert/strict';
 import type { Random } from '../harness/random.ts';
@@ -18,6 +18,9 @@ import type { SharedFile } from './shared-file.ts';
 import type { SharedLog } from './shared-log.ts';
 import type { SharedQueue } from './shared-queue.ts';
 import type { SharedTable } from './shared-table.ts';
+import type { SmbShareEntry } from './smb-journal.ts';
+import { SmbLoad } from './smb-load.ts';
+import { type SmbLog, SmbLogWriter } from './smb-log.ts';
 import type { TableEntry } from './table-journal.ts';
 import { TableLoad } from './table-load.ts';
 
@@ -42,6 +45,9 @@ export interface LoadOptions {
   readonly share: ShareEntry;
   readonly passingShare: ShareEntry;
   readonly sharedFile: SharedFile;
+  /** One that the client uses over SMB alone. */
+  readonly smbShare: SmbShareEntry;
+  readonly smbLog: SmbLog;
   /** The client's own part of the shared file. */
   readonly slot: number;
   readonly counter: Counter;
@@ -57,16 +63,20 @@ export class Load {
   readonly #tables: TableLoad;
   readonly #queues: QueueLoad;
   readonly #files: FileLoad;
+  readonly #smb: SmbLoad;
+  readonly #smbLog: SmbLogWriter;
 
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#random = options.random;
-    const { server, random, pool, kill } = options;
+    const { server, random, pool, kill, smbShare: entry, smbLog: log } = options;
     this.#client = new Client(server.url, kill);
     this.#blobs = new BlobLoad({ client: this.#client, random, pool });
     this.#tables = new TableLoad({ client: this.#client, random, server });
     this.#queues = new QueueLoad({ client: this.#client, random, server });
     this.#files = new FileLoad({ client: this.#client, random, server });
+    this.#smb = new SmbLoad({ server, random, kill, entry });
+    this.#smbLog = new SmbLogWriter({ log, server, kill });
   }
 
   /** Writes until the server is killed. */
@@ -84,9 +94,11 @@ export class Load {
     if (dice < 0.05) return this.#count();
     if (dice < 0.09) return this.#passContainer();
     if (dice < 0.15) return log.append(this.#client, this.#random);
-    if (dice < 0.31) return this.#changeTables();
-    if (dice < 0.48) return this.#changeQueues();
-    if (dice < 0.68) return this.#changeShares();
+    if (dice < 0.29) return this.#changeTables();
+    if (dice < 0.43) return this.#changeQueues();
+    if (dice < 0.59) return this.#changeShares();
+    if (dice < 0.62) return this.#smbLog.append(this.#random);
+    if (dice < 0.76) return this.#smb.change();
     return this.#blobs.change({ container, blob: this.#random.pick(container.blobs) });
   }
 

@@ -4,17 +4,9 @@
  */
 import { statusName } from '../../src/smb/statuses.ts';
 import { CommandCode, FLAG_RELATED } from '../../src/smb/wire/header.ts';
-import { ALL_ONES_64, encodeText } from '../../src/smb/wire/message.ts';
+import { ALL_ONES_64, decodeText, encodeText } from '../../src/smb/wire/message.ts';
 import { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
-import {
-  changeNotifyBody,
-  LOCK_EXCLUSIVE,
-  LOCK_UNLOCK,
-  lockBody,
-  NO_FILE_ID,
-  oplockBreakBody,
-  setInfoBody,
-} from './smb-bodies.ts';
+import { changeNotifyBody, LOCK_EXCLUSIVE, LOCK_UNLOCK, lockBody, NO_FILE_ID, setInfoBody } from './smb-bodies.ts';
 import { SmbConnectionLost, SmbRefusal } from './smb-refusal.ts';
 import { type Answer, type CreateTerms, closeBody, createBody, readBody, WireClient, writeBody } from './smb-wire.ts';
 
@@ -170,14 +162,10 @@ export class WireFile {
     await this.#set(FILE_RENAME, Buffer.concat([head, name]));
   }
 
-  /** Of a directory: resolves once something in it changes. */
-  async nextChange(): Promise<void> {
-    await this.#share.request(CommandCode.CHANGE_NOTIFY, changeNotifyBody(this.id));
-  }
-
-  /** To the notice that its oplock is broken. */
-  async keepOplock(level: number): Promise<void> {
-    await this.#share.request(CommandCode.OPLOCK_BREAK, oplockBreakBody(this.id, level));
+  /** Of a directory: the name of what has changed in it, once something has. */
+  async nextChange(): Promise<string> {
+    const { body } = await this.#share.request(CommandCode.CHANGE_NOTIFY, changeNotifyBody(this.id));
+    return decodeText(body.subarray(20, 20 + body.readUInt32LE(16)));
   }
 
   async #write(offset: number | bigint, bytes: Buffer): Promise<void> {

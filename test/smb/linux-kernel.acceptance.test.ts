@@ -2,7 +2,7 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { type GuestRun, runInGuest } from '../harness/linux-guest.ts';
 import { missingTool } from '../packages.ts';
 import { ACCOUNT, KEY, type SmbShare, startSmbShare } from './smb-tools.ts';
@@ -13,6 +13,7 @@ describe("Linux's own client", { skip: missingTool('linuxGuest') }, () => {
   before(async () => {
     at = await startSmbShare('kernel');
   });
+  after(() => at.end());
 
   const guest = (script: string, options?: string): Promise<GuestRun> =>
     runInGuest({

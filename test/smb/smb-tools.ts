@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { ShareClient } from '@azure/storage-file-share';
 import { type Tool, type ToolRun, tool } from '../clients/tool.ts';
 import { DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
@@ -12,19 +11,18 @@ import { type ServerProcess, startServerProcess } from '../harness/server-proces
 export interface SmbShare {
   readonly server: ServerProcess;
   readonly share: ShareClient;
-  /** Removed at the end. */
   readonly folder: string;
+  end(): Promise<void>;
 }
 
-/** Removed when the suite that asked for it ends. */
 export async function startSmbShare(purpose = 'smb'): Promise<SmbShare> {
   const server = await startServerProcess({ smb: 'auto' });
   const folder = await mkdtemp(join(tmpdir(), 'larimar-smb-'));
-  after(async () => {
+  const end = async (): Promise<void> => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
-  });
-  return { server, share: await freshShare(server, purpose), folder };
+  };
+  return { server, share: await freshShare(server, purpose), folder, end };
 }
 
 export const { name: ACCOUNT, key: KEY } = DEVELOPMENT_ACCOUNT;

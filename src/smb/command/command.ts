@@ -2,6 +2,7 @@
  * What a command is: how its request is decoded, and what it does. Whatever it throws becomes the status of the response
  * (statuses.ts). Commands know nothing of signing, encryption, credits and compounds (transport/).
  */
+import type { Waiter } from '../../service/file/opens/waits.ts';
 import type { Connection } from '../session/connection.ts';
 import type { Door } from '../session/door.ts';
 import type { FileOpen, Open } from '../session/open.ts';
@@ -56,7 +57,9 @@ export interface Command<Request = unknown> {
 }
 
 /** Who waits in the service, and what ends the waiting. */
-export const waiterOf = (context: Context): { onWait: () => void; signal: AbortSignal } => ({
+export const waiterOf = (context: Context): Waiter => ({
   onWait: () => context.pend(),
-  signal: context.cancelled,
+  get signal() {
+    return context.cancelled;
+  },
 });

@@ -48,10 +48,9 @@ export class NtlmExchange {
   /** For the client. */
   readonly message: Buffer;
 
-  /** Malformed where the client's NEGOTIATE is. */
+  /** Malformed where the client's NEGOTIATE is. Names will be in Unicode, also for clients that do not ask for it. */
   constructor(options: AuthenticationOptions, negotiate: Buffer) {
     const { flags } = decodeNegotiate(negotiate);
-    if (!hasFlag(flags, NtlmFlag.UNICODE)) throw new Malformed('names will not be in Unicode');
     this.#options = options;
     this.#negotiate = Buffer.from(negotiate);
     this.#flags = grantedFlags(flags);

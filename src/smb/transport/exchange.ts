@@ -41,7 +41,8 @@ export class Exchange implements Context {
   readonly #message: RequestMessage;
   readonly #chain: Chain;
   readonly #onPending: (exchange: Exchange) => Status | null;
-  readonly #controller = new AbortController();
+  #controller: AbortController | null = null;
+  #isCancelled = false;
   readonly #opens = new Set<Open>();
   #isWaiting = false;
   /** Why it must not wait; null: it may. */
@@ -87,7 +88,12 @@ export class Exchange implements Context {
     return this.#tree;
   }
 
+  /** Few requests ever ask for it. */
   get cancelled(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#isCancelled) this.#controller.abort();
+    }
     return this.#controller.signal;
   }
 
@@ -106,7 +112,8 @@ export class Exchange implements Context {
   }
 
   cancel(): void {
-    this.#controller.abort();
+    this.#isCancelled = true;
+    this.#controller?.abort();
   }
 
   /** One that must not wait gives up what it has begun to wait for, as if it were cancelled. */

@@ -389,13 +389,16 @@ export class SmbConnection implements Connection {
     this.#write(encryptedFor === null ? pieces : encryptFor(encryptedFor, this.agreed, pieces));
   }
 
+  /** What is answered in one turn of the event loop is sent by one call. */
   #write(pieces: readonly Uint8Array[]): void {
     if (this.isClosed) return;
     const socket = this.#socket;
-    socket.cork();
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    }
     socket.write(encodePrefix(lengthOf(pieces)));
     for (const piece of pieces) socket.write(piece);
-    socket.uncork();
     this.#flow();
   }
 

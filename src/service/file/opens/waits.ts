@@ -49,7 +49,7 @@ export class Waits {
     this.#words = options.words;
   }
 
-  async waiting<T>(limits: WaitLimits, run: () => Promise<T>, { onWait, signal }: Waiter = {}): Promise<T> {
+  async waiting<T>(limits: WaitLimits, run: () => Promise<T>, waiter: Waiter = {}): Promise<T> {
     const deadlines = new Map<MustWait['code'], Deadline>();
     let isWaiting = false;
     for (;;) {
@@ -61,9 +61,9 @@ export class Waits {
         const limitMs = code === 'FileLockConflict' ? limits.locksMs : limits.answersMs;
         const deadline = deadlines.get(code) ?? new Deadline(this.#storage().clock, limitMs);
         deadlines.set(code, deadline);
-        if (!isWaiting && deadline.remainingMs > 0) onWait?.();
+        if (!isWaiting && deadline.remainingMs > 0) waiter.onWait?.();
         isWaiting = true;
-        await this.#wait(thrown, deadline, signal);
+        await this.#wait(thrown, deadline, waiter.signal);
       }
     }
   }

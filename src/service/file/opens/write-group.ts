@@ -3,6 +3,8 @@
  * them together and in the order of their arrival, so that they do not get into each other's way one by one.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** What became of one of them; null: it is done. */
 export type Outcome = { readonly error: unknown } | null;
 
@@ -53,6 +55,8 @@ export class WriteGroup<Item> {
     this.#isRunning = true;
     for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
       await first.prepared;
+      // What has arrived together with it is about to be added.
+      await nextTurn();
       const ready = this.#waiting.findIndex(({ item }) => item === null);
       const members = this.#waiting.splice(0, Math.min(ready < 0 ? Number.POSITIVE_INFINITY : ready, ITEM_COUNT_MAX));
       if (members.length > 0) await this.#runTogether(members);
