@@ -64,14 +64,14 @@ export const OPTIONS = {
   smbPort: {
     flag: '--smb-port',
     value: 'PORT|off',
-    help: 'port of files over SMB (445: see below); 0 picks a free one, off opens none',
+    help: 'port of files over SMB (445: see below); 0: any free one, off: none',
     environment: 'LARIMAR_SMB_PORT',
     fallback: '10445',
   },
   smbEncryption: {
     flag: '--smb-encryption',
-    value: 'auto|required|optional',
-    help: 'who must encrypt SMB: all but this machine, everybody, or nobody',
+    value: 'MODE',
+    help: 'who must encrypt SMB: auto (all but this machine), required (all), optional (nobody)',
     environment: 'LARIMAR_SMB_ENCRYPTION',
     fallback: 'auto',
   },

@@ -165,9 +165,9 @@ describe('a lock', () => {
   });
 
   test('takes its own open a Level II oplock, and nothing more', () => {
-    const level = (caching: Caching) => usedBy({ id: 'own', cacheKey: 'own', style: 'oplock', caching });
-    assert.equal(shortOf(judgeLock(level('R'), own, [lock])), 'ok own to none');
-    assert.equal(shortOf(judgeLock(level('RW'), own, [lock])), 'ok');
+    const oplock = { id: 'own', cacheKey: 'own', style: 'oplock' } as const;
+    assert.equal(shortOf(judgeLock(usedBy({ ...oplock, caching: 'R' }), own, [lock])), 'ok own to none');
+    assert.equal(shortOf(judgeLock(usedBy({ ...oplock, caching: 'RW' }), own, [lock])), 'ok');
   });
 });
 

@@ -43,6 +43,7 @@ export async function openPath(
     durability: null,
     hasWritten: false,
     positionBytes: 0n,
+    reservedBytes: 0,
     frozen: { writtenAt: false, changedAt: false },
     cursor: null,
     watch: null,

@@ -35,6 +35,7 @@ export async function openFor(
     durability: null,
     hasWritten: false,
     positionBytes: 0n,
+    reservedBytes: 0,
     frozen: { writtenAt: false, changedAt: false },
     cursor: null,
     watch: null,

@@ -6,7 +6,15 @@ import { statusName } from '../../src/smb/statuses.ts';
 import { CommandCode, FLAG_RELATED } from '../../src/smb/wire/header.ts';
 import { ALL_ONES_64, decodeText, encodeText } from '../../src/smb/wire/message.ts';
 import { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
-import { changeNotifyBody, LOCK_EXCLUSIVE, LOCK_UNLOCK, lockBody, NO_FILE_ID, setInfoBody } from './smb-bodies.ts';
+import {
+  changeNotifyBody,
+  EMPTY_REQUEST,
+  LOCK_EXCLUSIVE,
+  LOCK_UNLOCK,
+  lockBody,
+  NO_FILE_ID,
+  setInfoBody,
+} from './smb-bodies.ts';
 import { SmbConnectionLost, SmbRefusal } from './smb-refusal.ts';
 import { type Answer, type CreateTerms, closeBody, createBody, readBody, WireClient, writeBody } from './smb-wire.ts';
 
@@ -85,6 +93,10 @@ export class WireShare {
       { command: CommandCode.CLOSE, body: closeBody(NO_FILE_ID), header: related },
     ]);
     for (const answer of await this.#unlessLost(sent)) refuseUnlessDone(await this.#unlessLost(answer));
+  }
+
+  async echo(): Promise<void> {
+    await this.request(CommandCode.ECHO, EMPTY_REQUEST);
   }
 
   async request(command: number, body: Uint8Array, payloadBytes = 0): Promise<Answer> {

@@ -64,6 +64,23 @@ test('what is created with a descriptor of its own hands that down', async () =>
   assert.equal(await sddlOf(share, file.permission), 'O:BAG:BAD:AI(A;ID;FA;;;BA)');
 });
 
+test('what a descriptor does not say is inherited, where that is asked for', async () => {
+  const share = await TestShare.create();
+  await share.createDirectory('d', withPermission(descriptor(FULL)));
+  const nothing = encodeDescriptor({ owner: null, group: null, dacl: null, sacl: null });
+  for (const [name, said, want] of [
+    ['nothing', nothing, 'O:BAG:BAD:AI(A;ID;FA;;;BA)'],
+    ['owner', bytesOf('O:SY'), 'O:SYG:BAD:AI(A;ID;FA;;;BA)'],
+    ['list', bytesOf('D:(A;;FR;;;BU)'), 'O:BAG:BAD:(A;;FR;;;BU)'],
+    ['everybody', bytesOf('D:NO_ACCESS_CONTROL'), 'O:BAG:BAD:NO_ACCESS_CONTROL'],
+    ['all', bytesOf('O:SYG:SYD:S:(AU;SA;FA;;;WD)'), 'O:SYG:SYD:S:(AU;SA;FA;;;WD)'],
+  ] as const) {
+    const given = withPermission({ kind: 'partial descriptor', descriptor: said });
+    const { permission } = await share.createFile(`d/${name}`, 1, given);
+    assert.equal(await sddlOf(share, permission), want);
+  }
+});
+
 test('a descriptor that was created before is named by its key, in its share alone', async () => {
   const share = await TestShare.create();
   const { storage } = share.store;

@@ -30,7 +30,9 @@ export type PermissionChoice =
   | { readonly kind: 'inherit' }
   | { readonly kind: 'key'; readonly key: string }
   /** Self-relative, as SMB carries it. */
-  | { readonly kind: 'descriptor'; readonly descriptor: Uint8Array };
+  | { readonly kind: 'descriptor'; readonly descriptor: Uint8Array }
+  /** The same, and what it does not say is inherited. */
+  | { readonly kind: 'partial descriptor'; readonly descriptor: Uint8Array };
 
 type PermissionStorage = Pick<Storage, 'engine'>;
 
@@ -49,6 +51,10 @@ export async function permissionOfNew(
       return knownPermission(tx, storage, tree, choice.key);
     case 'descriptor':
       return putPermission(tx, storage, tree, permissionOf(choice.descriptor));
+    case 'partial descriptor': {
+      const rest = await inheritedPermission(tx, tree, parent.permission, kind);
+      return putPermission(tx, storage, tree, completed(choice.descriptor, rest));
+    }
   }
 }
 
@@ -108,10 +114,23 @@ const ROOT_SDDL =
 
 const ROOT: Permission = encodePermission(parseSddl(ROOT_SDDL) as SecurityDescriptor);
 
-function permissionOf(descriptor: Uint8Array): Permission {
+const permissionOf = (descriptor: Uint8Array): Permission => encodePermission(decodeGiven(descriptor));
+
+function decodeGiven(descriptor: Uint8Array): SecurityDescriptor {
   const decoded = decodeDescriptor(descriptor);
   if ('refusal' in decoded) throw invalidPermission(decoded);
-  return encodePermission(decoded);
+  return decoded;
+}
+
+function completed(descriptor: Uint8Array, rest: Permission): Permission {
+  const given = decodeGiven(descriptor);
+  const { owner, group, dacl, sacl } = decodeDescriptor(rest.descriptor) as SecurityDescriptor;
+  return encodePermission({
+    owner: given.owner ?? owner,
+    group: given.group ?? group,
+    dacl: given.dacl ?? dacl,
+    sacl: given.sacl ?? sacl,
+  });
 }
 
 /** What is inherited can be up to twice as long as what it is inherited from. */

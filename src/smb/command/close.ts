@@ -10,6 +10,7 @@ export const close: Command<CloseRequest> = {
     const open = context.anyOpen(fileId);
     await context.othersEnd(open);
     const node = await closeOpen(context.door, open, { looks: asksForAttributes });
-    return succeed(encodeClose(node === null || !asksForAttributes ? null : summaryOf(node)));
+    if (node === null || open.kind === 'pipe' || !asksForAttributes) return succeed(encodeClose(null));
+    return succeed(encodeClose(summaryOf(node, open)));
   },
 };

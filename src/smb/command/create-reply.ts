@@ -16,7 +16,7 @@ import {
   LEASE_BREAK_IN_PROGRESS,
   LEASE_PARENT_KEY_SET,
 } from '../wire/create-contexts.ts';
-import { indexNumberOf, UNIT_BYTES } from '../wire/file-info.ts';
+import { indexNumberOf } from '../wire/file-info.ts';
 import { volumeIdOf } from '../wire/fs-info.ts';
 import { type Context, type Reply, succeed } from './command.ts';
 
@@ -39,12 +39,9 @@ export function replyTo(
 ): Reply {
   const { open, node, action } = answered;
   const contexts = isBack ? [] : [...durableContexts(open), ...askedContexts(context, request, answered)];
-  const summary = summaryOf(node);
-  const meansToWrite = node.kind === 'file' && action !== ACTIONS.opened ? allocationAsked(request) : 0;
   return succeed(
     encodeCreate({
-      ...summary,
-      allocationBytes: Math.max(summary.allocationBytes, meansToWrite),
+      ...summaryOf(node, open),
       oplockLevel: open.lease === null ? oplockLevelOf(open.caching) : OplockLevel.LEASE,
       action,
       fileId: open.fileId,
@@ -52,9 +49,6 @@ export function replyTo(
     }),
   );
 }
-
-const allocationAsked = ({ contexts: { allocationBytes } }: CreateRequest): number =>
-  Math.ceil(Number(allocationBytes ?? 0n) / UNIT_BYTES) * UNIT_BYTES;
 
 function leaseContexts({ contexts }: CreateRequest, { open, isBreaking }: Answered): ContextAnswer[] {
   const { lease, caching } = open;

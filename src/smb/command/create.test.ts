@@ -28,6 +28,7 @@ import { FLAG_REPLAY, type Header } from '../wire/header.ts';
 import { close } from './close.ts';
 import type { Reply } from './command.ts';
 import { create } from './create.ts';
+import { logoff } from './logoff.ts';
 import { oplockBreak } from './oplock-break.ts';
 
 const NO_CONTEXTS: CreateContexts = {
@@ -208,6 +209,17 @@ describe('what is opened', () => {
     assert.equal(opened.body.readUInt32LE(56), node.attributes);
     const left = bodyOfReply(await closeFile(opened, client, true));
     assert.deepEqual([left.readUInt16LE(2), left.readBigUInt64LE(48)], [1, 5000n]);
+  });
+
+  test('takes the room that was asked for it when it was made, as its client is told', async () => {
+    const contexts = { allocationBytes: 5_000n };
+    const made = await open('f', { contexts });
+    assert.equal(made.body.readBigUInt64LE(40), 8192n);
+    assert.equal(bodyOfReply(await closeFile(made, client, true)).readBigUInt64LE(40), 8192n);
+    const again = await open('f', { contexts });
+    assert.equal(again.body.readBigUInt64LE(40), 0n);
+    const directory = await open('d', { contexts, options: CreateOption.DIRECTORY_FILE });
+    assert.equal(directory.body.readBigUInt64LE(40), 0n);
   });
 
   test('gets what generic bits stand for, and at most what can be', async () => {
@@ -402,16 +414,23 @@ describe('an open that REST closes by force', () => {
   });
 });
 
+/** Its connection is lost. */
+async function lose(by: TestClient): Promise<void> {
+  by.connection.destroy('lost');
+  by.connection.sessions.clear();
+  await endOpens(made.door, [...by.session.opens.values()], { keepsDurable: true });
+}
+
+async function timeoutGranted(name: string, timeoutMs: number): Promise<number | undefined> {
+  const durable = { version: 2, timeoutMs, createGuid: name.repeat(32) } as const;
+  const { body } = await open(name, { oplockLevel: OplockLevel.BATCH, contexts: { durable } });
+  return contextsIn(body).get('DH2Q')?.readUInt32LE(0);
+}
+
 describe('durable opens', () => {
   const GUID = 'c'.repeat(32);
   const durable2 = { durable: { version: 2, timeoutMs: 0, createGuid: GUID } } as const;
   const batch = { oplockLevel: OplockLevel.BATCH } as const;
-
-  const lose = async (by: TestClient): Promise<void> => {
-    by.connection.destroy('lost');
-    by.connection.sessions.clear();
-    await endOpens(made.door, [...by.session.opens.values()], { keepsDurable: true });
-  };
 
   const comeBack = (opened: Opened, by: TestClient, asked: Asked = {}, createGuid = GUID) =>
     statusNameOf(() =>
@@ -441,13 +460,8 @@ describe('durable opens', () => {
   }
 
   test('are granted for as long as was asked for, within reason', async () => {
-    const timeoutOf = async (name: string, timeoutMs: number) => {
-      const durable = { version: 2, timeoutMs, createGuid: name.repeat(32) } as const;
-      const { body } = await open(name, { ...batch, contexts: { durable } });
-      return contextsIn(body).get('DH2Q')?.readUInt32LE(0);
-    };
     assert.deepEqual(
-      [await timeoutOf('a', 0), await timeoutOf('b', 5_000), await timeoutOf('d', 10_000_000)],
+      [await timeoutGranted('a', 0), await timeoutGranted('b', 5_000), await timeoutGranted('d', 10_000_000)],
       [60_000, 5_000, 300_000],
     );
   });
@@ -495,11 +509,19 @@ describe('durable opens', () => {
     assert.equal(made.door.opens.size, 0);
   });
 
+  test('outlive the session, and others do not', async () => {
+    const { open: held } = await open('f', { ...batch, contexts: durable2 });
+    const { open: other } = await open('g');
+    assert.equal(await statusNameOf(() => logoff.handle(client.context(), undefined)), 'SUCCESS');
+    assert.deepEqual([held.isClosed, held.tree, other.isClosed], [false, null, true]);
+  });
+
   test('that were asked to cache less when their client was lost are closed', async () => {
-    await open('f', { ...batch, contexts: durable2 });
+    const { open: held } = await open('f', { ...batch, contexts: durable2 });
     const opening = open('f', {}, new TestClient(made.door));
     await told(client);
     await lose(client);
+    assert.equal(held.isClosed, true);
     assert.equal((await opening).action, 1);
   });
 

@@ -17,6 +17,7 @@ import { SmbError, Status } from '../statuses.ts';
 import { APPEND_DATA, DELETE, READING_ACCESS, shareAccessOf, WRITE_DATA } from '../wire/access.ts';
 import { type CreateRequest, decodeCreate, OplockLevel } from '../wire/create.ts';
 import type { DurableContext, LeaseContext } from '../wire/create-contexts.ts';
+import { allocationOf } from '../wire/file-info.ts';
 import { FLAG_REPLAY } from '../wire/header.ts';
 import { type Command, type Context, waiterOf } from './command.ts';
 import { ACTIONS, type Answered, replyTo } from './create-reply.ts';
@@ -138,6 +139,7 @@ function register(
     durability: null,
     hasWritten: false,
     positionBytes: 0n,
+    reservedBytes: reservedOf(request, opened),
     frozen: { writtenAt: false, changedAt: false },
     cursor: null,
     watch: null,
@@ -170,6 +172,10 @@ function refuseVain(
   if (isMisled) throw new SmbError(Status.INVALID_PARAMETER);
   throw new SmbError(isOver ? Status.NETWORK_NAME_DELETED : Status.FILE_CLOSED);
 }
+
+/** Of what is opened as it is, nobody asks for more. */
+const reservedOf = ({ contexts: { allocationBytes } }: CreateRequest, { node, action }: OpenOrCreated): number =>
+  node.kind === 'file' && action !== 'opened' ? allocationOf(Number(allocationBytes ?? 0n)) : 0;
 
 function grantedOf({ access, isAtMost }: CreateTerms, { access: granted, name }: OpenOrCreated): number {
   if (!isAtMost) return access;

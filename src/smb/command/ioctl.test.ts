@@ -51,7 +51,6 @@ describe('a request', () => {
   for (const [name, code, status] of [
     ['a reparse point', FsctlCode.GET_REPARSE_POINT, 'NOT_A_REPARSE_POINT'],
     ['a new reparse point', FsctlCode.SET_REPARSE_POINT, 'NOT_SUPPORTED'],
-    ['an object id', FsctlCode.CREATE_OR_GET_OBJECT_ID, 'NOT_SUPPORTED'],
     ['resiliency', FsctlCode.LMR_REQUEST_RESILIENCY, 'NOT_SUPPORTED'],
     ['a pipe that is none', FsctlCode.PIPE_TRANSCEIVE, 'INVALID_DEVICE_REQUEST'],
   ] as const) {
@@ -101,6 +100,28 @@ describe('VALIDATE_NEGOTIATE_INFO', () => {
   test('that is cut off is refused', async () => {
     const input = infoOf({ guid: guidOf() }).subarray(0, -1);
     assert.equal(await statusOfAsking(FsctlCode.VALIDATE_NEGOTIATE_INFO, NO_FILE, { input }), 'INVALID_PARAMETER');
+  });
+});
+
+describe('an object id', () => {
+  test('stays with a file, and no other has it', async () => {
+    await share.createDirectory('d');
+    const ids: string[] = [];
+    for (const path of ['', 'd', 'd']) {
+      const { fileId } = await openFor(client, path);
+      const { status, output } = await ask(FsctlCode.CREATE_OR_GET_OBJECT_ID, fileId, { outputBytesMax: 64 });
+      assert.deepEqual([status, output.length], ['SUCCESS', 64]);
+      assert.deepEqual(output.subarray(32, 48), output.subarray(0, 16));
+      ids.push(output.toString('hex', 0, 16));
+    }
+    assert.equal(ids[1], ids[2]);
+    assert.notEqual(ids[0], ids[1]);
+  });
+
+  test('needs room', async () => {
+    const { fileId } = await openFor(client, '');
+    const asked = { outputBytesMax: 63 };
+    assert.equal(await statusOfAsking(FsctlCode.CREATE_OR_GET_OBJECT_ID, fileId, asked), 'INVALID_PARAMETER');
   });
 });
 

@@ -7,6 +7,7 @@ import { getCompression, setCompression } from './fsctl/compression.ts';
 import { copyChunks, copyChunksWrite } from './fsctl/copy-chunk.ts';
 import { enumerateSnapshots } from './fsctl/enumerate-snapshots.ts';
 import type { Fsctl } from './fsctl/fsctl.ts';
+import { createOrGetObjectId } from './fsctl/object-id.ts';
 import { pipeTransceive, pipeWait } from './fsctl/pipe.ts';
 import { getReferrals, getReparsePoint, notSupported, queryNetworkInterfaceInfo } from './fsctl/refusals.ts';
 import { requestResumeKey } from './fsctl/resume-key.ts';
@@ -20,7 +21,7 @@ const FSCTLS: ReadonlyMap<number, Fsctl> = new Map<number, Fsctl>([
   [FsctlCode.SET_REPARSE_POINT, notSupported],
   [FsctlCode.GET_REPARSE_POINT, getReparsePoint],
   [FsctlCode.DELETE_REPARSE_POINT, getReparsePoint],
-  [FsctlCode.CREATE_OR_GET_OBJECT_ID, notSupported],
+  [FsctlCode.CREATE_OR_GET_OBJECT_ID, createOrGetObjectId],
   [FsctlCode.SET_SPARSE, setSparse],
   [FsctlCode.QUERY_ALLOCATED_RANGES, queryAllocatedRanges],
   [FsctlCode.SET_ZERO_DATA, setZeroData],

@@ -85,9 +85,9 @@ async function queryFile(context: Context, open: FileOpen, request: QueryInfoReq
   const look: OpenLook = WITH_PATH.has(infoClass)
     ? await lookAtOpen(storage, open, waiterOf(context))
     : { ...(await lookAtNode(storage, open, waiterOf(context))), path: [] };
-  const { access, mode, positionBytes } = open;
+  const { access, mode, positionBytes, reservedBytes } = open;
   const volumeId = volumeIdOf(look.share.id);
-  return fitted(layout.encode({ ...look, access, mode, positionBytes, volumeId }), request);
+  return fitted(layout.encode({ ...look, access, mode, positionBytes, reservedBytes, volumeId }), request);
 }
 
 const GIB = 1024 ** 3;

@@ -46,11 +46,11 @@ export const sessionSetup: Command<Request> = {
     }
     connection.signIns.delete(id);
     const known = connection.sessions.get(id);
-    if (step.kind === 'refused') {
+    if (step.kind !== 'done') {
       // Whoever cannot prove any more who they are has lost what they had.
       if (known !== undefined) await endSession(connection.door, known, { keepsDurable: false });
       connection.door.log.info(`SMB: sign-in refused, ${connection.remote}`);
-      throw new SmbError(Status.LOGON_FAILURE);
+      throw new SmbError(step.kind === 'malformed' ? Status.INVALID_PARAMETER : Status.LOGON_FAILURE);
     }
     if (known !== undefined) return again(known, step);
     return signedIn(connection, { id, negotiated, signIn, step, request });

@@ -9,6 +9,7 @@ import type { FileOpen } from '../session/open.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { DELETE, WRITE_ATTRIBUTES, WRITE_DATA, WRITE_EA } from '../wire/access.ts';
 import type { BasicInfo, TimeSetting } from '../wire/basic-info.ts';
+import { allocationOf } from '../wire/file-info.ts';
 import type { RenameInfo } from '../wire/rename-info.ts';
 import { decodeFileSetting } from '../wire/set-file-info.ts';
 import type { SetInfoRequest } from '../wire/set-info.ts';
@@ -115,6 +116,7 @@ async function resize(context: Context, open: FileOpen, toBytes: number): Promis
   const wish = { toBytes, keepsWriteTime, keepsChangeTime };
   await resizeOpen(context.door.storage, open, wish, waiterOf(context));
   open.hasWritten = true;
+  open.reservedBytes = 0;
   noteChange(context.door, { what: 'modified', at: open, filter: WRITTEN });
 }
 
@@ -122,6 +124,7 @@ async function allocate(context: Context, open: FileOpen, allocationBytes: numbe
   const wish = { allocationBytes, keepsChangedAt: open.frozen.changedAt };
   const isRoom = await allocateOpen(context.door.storage, open, wish, waiterOf(context));
   if (!isRoom) await resize(context, open, allocationBytes);
+  open.reservedBytes = allocationOf(allocationBytes);
 }
 
 // ---- what is the open's own

@@ -78,6 +78,7 @@ async function open(
     durability: null,
     hasWritten: false,
     positionBytes: 0n,
+    reservedBytes: 0,
     frozen: { writtenAt: false, changedAt: false },
     cursor: null,
     watch: null,
@@ -355,12 +356,20 @@ describe('sizes', () => {
     assert.equal((await fileAt('f')).writtenAt, now());
   });
 
-  test('room cuts a file that is longer, and is nothing otherwise', async () => {
+  test('room cuts a file that is longer, and otherwise is only told of', async () => {
     const opened = await open('f', { access: WRITE_DATA });
     assert.equal(await set(opened, ALLOCATION, int64(4096n)), 'SUCCESS');
-    assert.deepEqual([(await fileAt('f')).lengthBytes, opened.hasWritten], [10, false]);
+    assert.deepEqual([(await fileAt('f')).lengthBytes, opened.hasWritten, opened.reservedBytes], [10, false, 4096]);
     assert.equal(await set(opened, ALLOCATION, int64(3n)), 'SUCCESS');
-    assert.deepEqual([(await fileAt('f')).lengthBytes, opened.hasWritten], [3, true]);
+    assert.deepEqual([(await fileAt('f')).lengthBytes, opened.hasWritten, opened.reservedBytes], [3, true, 4096]);
+  });
+
+  test('room that was asked for is given back with the end of the file', async () => {
+    const opened = await open('f', { access: WRITE_DATA });
+    assert.equal(await set(opened, ALLOCATION, int64(8193n)), 'SUCCESS');
+    assert.equal(opened.reservedBytes, 12_288);
+    assert.equal(await set(opened, END_OF_FILE, int64(2n)), 'SUCCESS');
+    assert.equal(opened.reservedBytes, 0);
   });
 
   test('more than the quota has no room', async () => {

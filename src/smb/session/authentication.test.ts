@@ -230,7 +230,6 @@ for (const [what, blobs] of [
   ['noise', [Buffer.from('GET / HTTP/1.1\r\n\r\n')]],
   ['a second beginning', [negTokenInit(KERBEROS_FIRST, null), negTokenInit(KERBEROS_FIRST, null)]],
   ['an empty second token', [negTokenInit(KERBEROS_FIRST, null), Buffer.from('a1023000', 'hex')]],
-  ['a second negotiation', [new NtlmClient(USUAL).negotiate(), new NtlmClient(USUAL).negotiate()]],
   ['raw NTLM after SPNEGO', [negTokenInit(ONLY_NTLM, null), new NtlmClient(USUAL).negotiate()]],
 ] as const) {
   test(`${what} is refused, and so is all that follows`, () => {
@@ -238,6 +237,29 @@ for (const [what, blobs] of [
     const steps = blobs.map((blob) => server.step(blob));
     assert.deepEqual(steps.at(-1), { kind: 'refused' });
     assert.deepEqual(server.step(new NtlmClient(USUAL).negotiate()), { kind: 'refused' });
+  });
+}
+
+const PAIR_BEYOND_THE_END = Buffer.concat([
+  Buffer.alloc(16, 0xab),
+  Buffer.from([1, 1]),
+  Buffer.alloc(26),
+  Buffer.from('02000500abcd', 'hex'),
+]);
+
+for (const [what, answered] of [
+  ['another negotiation', (client: NtlmClient) => client.negotiate()],
+  ['noise', () => Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+  ['a response that is cut off', (client: NtlmClient, challenge: Buffer) => client.authenticate(challenge)],
+] as const) {
+  test(`${what} is no answer to a challenge, whoever it is of, and the end of it`, () => {
+    for (const user of ['store1', 'nobody']) {
+      const server = open();
+      const client = new NtlmClient({ ...USUAL, user, response: PAIR_BEYOND_THE_END });
+      const challenge = blobOf(server.step(client.negotiate()));
+      assert.deepEqual(server.step(answered(client, challenge)), { kind: 'malformed' });
+      assert.deepEqual(server.step(client.negotiate()), { kind: 'refused' });
+    }
   });
 }
 
@@ -311,7 +333,7 @@ test('whatever changes on the way of a raw exchange with a MIC, nothing is throw
     const challenge = victim === 1 ? flipped(random, challenged.blob) : challenged.blob;
     isIntact &&= victim !== 1;
     const step = server.step(pass(2, client.authenticate(challenge)));
-    assert.equal(step.kind, isIntact ? 'done' : 'refused', `exchange ${count}, message ${victim}`);
+    assert.equal(step.kind === 'done', isIntact, `exchange ${count}, message ${victim}`);
   }
 });
 

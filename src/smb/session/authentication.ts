@@ -1,6 +1,6 @@
 /**
  * Signing in, up to the account that a client speaks for: NTLMv2 within SPNEGO, or by itself as some clients send it;
- * they are answered in kind. Whatever is wrong is refused alike, so that nothing can be learnt from it.
+ * they are answered in kind. Whatever is wrong with who they are is refused alike, so that nothing can be learnt from it.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { firstSignature, SIGNATURE_BYTES } from '../crypto/ntlmv2.ts';
@@ -29,9 +29,12 @@ export type Step =
       readonly sessionKey: Buffer;
       readonly blob: Buffer;
     }
-  | { readonly kind: 'refused' };
+  | { readonly kind: 'refused' }
+  /** No answer to a challenge: refused before it is known whose it is. */
+  | { readonly kind: 'malformed' };
 
 const REFUSED: Step = { kind: 'refused' };
+const MALFORMED: Step = { kind: 'malformed' };
 const NOTHING = Buffer.alloc(0);
 
 /** What the answer to NEGOTIATE offers. */
@@ -52,7 +55,7 @@ export class Authentication {
     this.#options = options;
   }
 
-  /** Takes what the client sent. After `done` and `refused` everything is refused. */
+  /** Takes what the client sent. After anything but `more` everything is refused. */
   step(blob: Buffer): Step {
     const stage = this.#stage;
     this.#stage = { name: 'ended' };
@@ -60,7 +63,7 @@ export class Authentication {
       return this.#take(stage, blob);
     } catch (error) {
       if (!(error instanceof Malformed || error instanceof RangeError)) throw error;
-      return REFUSED;
+      return stage.name === 'challenged' ? MALFORMED : REFUSED;
     }
   }
 

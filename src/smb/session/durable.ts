@@ -24,7 +24,7 @@ export const durabilityOf = (asked: DurableContext, clientGuid: string): Durabil
   timer: null,
 });
 
-/** `keepsDurable`: the connection is lost, and clients may come back. What fails to be closed is closed later by itself. */
+/** `keepsDurable`: the connection or session is lost, and clients may come back. What fails to be closed is closed later by itself. */
 export async function endOpens(
   door: Door,
   opens: Iterable<Open>,

@@ -7,7 +7,6 @@ import type { Account } from '../../auth/identity.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hmacMd5, KEY_BYTES, proofOf, responseKey, type SignatureTerms, sessionBaseKey } from '../crypto/ntlmv2.ts';
 import { rc4 } from '../crypto/rc4.ts';
-import { Malformed } from '../wire/message.ts';
 import {
   type Authenticate,
   CHALLENGE_BYTES,
@@ -62,9 +61,10 @@ export class NtlmExchange {
     });
   }
 
-  /** Null: refused. Malformed where the client's AUTHENTICATE is. */
+  /** Null: refused. Malformed where the client's AUTHENTICATE is, whoever it is of. */
   verify(message: Buffer): SignedIn | null {
     const answer = decodeAuthenticate(message);
+    if (answer === null) return null;
     const account = this.#options.accounts.get(accountNameOf(answer.user));
     const baseKey = this.#provenKey(account?.keys ?? [], answer);
     if (account === undefined || baseKey === null) return null;
@@ -73,7 +73,7 @@ export class NtlmExchange {
     const flags = answer.flags & this.#flags;
     const exchangesKey = hasFlag(flags, NtlmFlag.KEY_EXCH);
     const sessionKey = exchangesKey ? unwrapped(baseKey, answer) : baseKey;
-    if (!this.#isMicRight(sessionKey, answer)) return null;
+    if (sessionKey === null || !this.#isMicRight(sessionKey, answer)) return null;
     return {
       account: account.name,
       clientName: clientNameOf(answer.workstation),
@@ -110,10 +110,8 @@ function accountNameOf(user: string): string {
   return (at === -1 ? name : name.slice(0, at)).toLowerCase();
 }
 
-function unwrapped(baseKey: Buffer, { encryptedSessionKey }: Authenticate): Buffer {
-  if (encryptedSessionKey.length !== KEY_BYTES) throw new Malformed('no session key');
-  return rc4(baseKey, encryptedSessionKey);
-}
+const unwrapped = (baseKey: Buffer, { encryptedSessionKey }: Authenticate): Buffer | null =>
+  encryptedSessionKey.length === KEY_BYTES ? rc4(baseKey, encryptedSessionKey) : null;
 
 function sealBytesOf(flags: number): number {
   if (hasFlag(flags, NtlmFlag.KEY_128)) return KEY_BYTES;

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NtlmClient } from '../../../test/harness/ntlm-client.ts';
 import { Malformed } from '../wire/message.ts';
-import { decodeAuthenticate, decodeNegotiate, encodeChallenge, grantedFlags, isNtlm } from './ntlm.ts';
+import {
+  type Authenticate,
+  decodeAuthenticate,
+  decodeNegotiate,
+  encodeChallenge,
+  grantedFlags,
+  isNtlm,
+} from './ntlm.ts';
 
 const NT_HASH = Buffer.alloc(16, 1);
 const CHALLENGE = Buffer.from('0123456789abcdef', 'hex');
@@ -49,8 +56,14 @@ function pairsOf(info: Buffer): [id: number, value: Buffer][] {
   return pairs;
 }
 
+function decoded(message: Buffer): Authenticate {
+  const found = decodeAuthenticate(message);
+  assert.ok(found !== null);
+  return found;
+}
+
 test("the parts of a client's answer are found where it says they are", () => {
-  const { user, domain, workstation, mic, encryptedSessionKey } = decodeAuthenticate(
+  const { user, domain, workstation, mic, encryptedSessionKey } = decoded(
     answer({ domain: 'AZURE', workstation: 'ÄPFEL', exchangesKey: true }),
   );
   assert.deepEqual([user, domain, workstation, mic], ['someone', 'AZURE', 'ÄPFEL', null]);
@@ -59,7 +72,7 @@ test("the parts of a client's answer are found where it says they are", () => {
 
 test('a MIC is where the client announces one', () => {
   const message = answer({ sendsMic: true });
-  const { mic } = decodeAuthenticate(message);
+  const { mic } = decoded(message);
   assert.deepEqual(mic?.value, message.subarray(72, 88));
   const zeroed = Buffer.from(message).fill(0, 72, 88);
   assert.deepEqual(Buffer.concat(mic?.over ?? []), zeroed);
@@ -68,7 +81,7 @@ test('a MIC is where the client announces one', () => {
 test('pairs may end by ending', () => {
   const blob = Buffer.concat([Buffer.from([1, 1]), Buffer.alloc(26)]);
   const message = answer({ response: Buffer.concat([Buffer.alloc(16), blob]) });
-  assert.equal(decodeAuthenticate(message).mic, null);
+  assert.equal(decoded(message).mic, null);
 });
 
 const blobWith = (pairs: string): Buffer =>
@@ -78,8 +91,13 @@ for (const [what, message] of [
   ['an answer without a response', answer({ response: Buffer.alloc(0) })],
   ['a response of NTLMv1', answer({ response: Buffer.alloc(24, 1) })],
   ['a response of another version', answer({ response: Buffer.concat([Buffer.alloc(16), Buffer.alloc(48, 2)]) })],
+  ['an answer with names that are not in Unicode', answer({ withoutUnicode: true })],
+] as const) {
+  test(`${what} is not taken`, () => assert.equal(decodeAuthenticate(message), null));
+}
+
+for (const [what, message] of [
   ['a pair that goes beyond the end', answer({ response: blobWith('02000500abcd') })],
-  ['names that are not in Unicode', answer({ withoutUnicode: true })],
   ['a part outside of the message', outside(answer(), 36)],
   ['half a character', odd(answer())],
   ['an answer that ends with its flags cut', answer().subarray(0, 63)],

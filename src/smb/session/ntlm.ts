@@ -155,15 +155,15 @@ export interface Mic {
   readonly over: readonly Buffer[];
 }
 
-/** Malformed also where the response is not of NTLMv2: LM, NTLMv1, anonymous. */
-export function decodeAuthenticate(message: Buffer): Authenticate {
+/** Null: not what this server takes, which is NTLMv2 in Unicode. LM, NTLMv1 and nobody are such. */
+export function decodeAuthenticate(message: Buffer): Authenticate | null {
   refuseOther(message, AUTHENTICATE);
   if (message.length < AUTHENTICATE_BYTES_MIN) throw new Malformed('too short');
   const flags = message.readUInt32LE(60);
-  if (!hasFlag(flags, NtlmFlag.UNICODE)) throw new Malformed('names are not in Unicode');
+  if (!hasFlag(flags, NtlmFlag.UNICODE)) return null;
   const response = partAt(message, 20);
   const blob = response.subarray(PROOF_BYTES);
-  if (blob.length < PAIRS_OFFSET || blob[0] !== 1 || blob[1] !== 1) throw new Malformed('no response of NTLMv2');
+  if (blob.length < PAIRS_OFFSET || blob[0] !== 1 || blob[1] !== 1) return null;
   return {
     flags,
     domain: decodeText(partAt(message, 28)),

@@ -42,6 +42,8 @@ export interface FileOpen extends AnyOpen, ThroughOpen {
   /** Bytes were written or cut through it: a new ETag when it is closed. */
   hasWritten: boolean;
   positionBytes: bigint;
+  /** Room that was asked for through it: nothing is set aside, but it is what the client is told that the file takes. */
+  reservedBytes: number;
   readonly frozen: FrozenTimes;
   cursor: DirectoryCursor | null;
   watch: Watch | null;

@@ -1,6 +1,6 @@
 /** CREATE ([MS-SMB2] 2.2.13, 2.2.14). */
 import { type ContextAnswer, type CreateContexts, decodeContexts, encodeContexts } from './create-contexts.ts';
-import { allocationBytes, attributesOf, endOfFile, type NodeFacts } from './file-info.ts';
+import { allocationBytes, attributesOf, endOfFile, type NodeFacts, type Reserved } from './file-info.ts';
 import { HEADER_BYTES } from './header.ts';
 import { bodyOf, decodeText, type FileId, partOf, type RequestMessage, writeFileId } from './message.ts';
 
@@ -55,12 +55,12 @@ export interface FileSummary {
   readonly attributes: number;
 }
 
-export const summaryOf = (node: NodeFacts): FileSummary => ({
+export const summaryOf = (node: NodeFacts, open: Reserved): FileSummary => ({
   createdAt: BigInt(node.createdAt),
   accessedAt: BigInt(node.accessedAt ?? node.writtenAt),
   writtenAt: BigInt(node.writtenAt),
   changedAt: BigInt(node.changedAt),
-  allocationBytes: allocationBytes(endOfFile(node)),
+  allocationBytes: allocationBytes(node, open),
   lengthBytes: endOfFile(node),
   attributes: attributesOf(node),
 });

@@ -1,6 +1,6 @@
 /** Entries of a directory, by information class ([MS-FSCC] 2.4). Nothing has a short name, and no extended attributes. */
 import {
-  allocationBytes,
+  allocationOf,
   attributesOf,
   endOfFile,
   indexNumberOf,
@@ -122,7 +122,7 @@ export class EntryList {
       const length = endOfFile(node);
       writeTimes(bytes, node, at + 8);
       writeLength(bytes, length, at + 40);
-      writeLength(bytes, allocationBytes(length), at + 48);
+      writeLength(bytes, allocationOf(length), at + 48);
       bytes.writeUInt32LE(attributesOf(node), at + 56);
     }
     for (const numberAt of [indexNumberAt, longIndexNumberAt]) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   allocationBytes,
+  allocationOf,
   attributesOf,
   encodePipeStandard,
   FILE_LAYOUTS,
@@ -31,6 +32,7 @@ const FACTS: FileFacts = {
   access: 0x12_0089,
   mode: 0x40_1042,
   positionBytes: 7n,
+  reservedBytes: 0,
   volumeId: 0x1122_3344_5566_7788n,
 };
 
@@ -128,8 +130,23 @@ test('files take whole units', () => {
     [4097, 8192],
     [4 * 1024 ** 4 - 1, 4 * 1024 ** 4],
   ] as const) {
-    assert.equal(allocationBytes(length), want);
+    assert.equal(allocationOf(length), want);
   }
+});
+
+test('room that was asked for is told until the file needs more', () => {
+  for (const [lengthBytes, want] of [
+    [0, 8192],
+    [8192, 8192],
+    [8193, 12_288],
+  ] as const) {
+    assert.equal(allocationBytes({ lengthBytes }, { reservedBytes: 8192 }), want);
+  }
+  const reserved = { reservedBytes: 0x5000 };
+  assert.equal(encoded(FileClass.STANDARD, reserved).slice(0, 16), '0050000000000000');
+  assert.equal(encoded(FileClass.ALL, reserved).slice(80, 96), '0050000000000000');
+  assert.equal(encoded(FileClass.NETWORK_OPEN, reserved).slice(64, 80), '0050000000000000');
+  assert.equal(encoded(FileClass.STREAM, reserved).slice(32, 48), '0050000000000000');
 });
 
 test('the number of a file has all its bits', () => {

@@ -46,7 +46,17 @@ export const attributesOf = ({ attributes }: Pick<NodeFacts, 'attributes'>): num
 
 export const endOfFile = ({ lengthBytes = 0 }: Pick<NodeFacts, 'lengthBytes'>): number => lengthBytes;
 
-export const allocationBytes = (lengthBytes: number): number => Math.ceil(lengthBytes / UNIT_BYTES) * UNIT_BYTES;
+/** In whole units. */
+export const allocationOf = (lengthBytes: number): number => Math.ceil(lengthBytes / UNIT_BYTES) * UNIT_BYTES;
+
+/** What a client has asked for beyond what there is. */
+export interface Reserved {
+  readonly reservedBytes: number;
+}
+
+/** What a file is said to take. */
+export const allocationBytes = (node: Pick<NodeFacts, 'lengthBytes'>, { reservedBytes }: Reserved): number =>
+  Math.max(allocationOf(endOfFile(node)), reservedBytes);
 
 /** The number that REST knows as the file's id. */
 export const indexNumberOf = ({ id }: Pick<NodeFacts, 'id'>): bigint => BigInt(`0x${id}`);
@@ -56,7 +66,7 @@ export function writeLength(bytes: Buffer, length: number, at: number): void {
 }
 
 /** Something open, as the classes tell of it. */
-export interface FileFacts {
+export interface FileFacts extends Reserved {
   readonly node: NodeFacts;
   /** From the root. */
   readonly path: readonly string[];
@@ -139,9 +149,9 @@ export const FILE_LAYOUTS: ReadonlyMap<number, Layout<FileFacts>> = new Map<numb
   [FileClass.ALL, { fixedBytes: 104, encode: encodeAll }],
   // A name that is none: clients that ask for it ask for everything else after it.
   [FileClass.ALTERNATE_NAME, { fixedBytes: NAME_FIXED_BYTES, encode: () => encodeName('') }],
-  [FileClass.STREAM, { fixedBytes: 32, encode: ({ node }) => encodeStreams(node) }],
+  [FileClass.STREAM, { fixedBytes: 32, encode: encodeStreams }],
   [FileClass.COMPRESSION, layout(16, (bytes, { node }) => writeLength(bytes, endOfFile(node), 0))],
-  [FileClass.NETWORK_OPEN, layout(56, (bytes, { node }) => writeNetworkOpen(bytes, node))],
+  [FileClass.NETWORK_OPEN, layout(56, writeNetworkOpen)],
   [FileClass.ATTRIBUTE_TAG, layout(8, (bytes, { node }) => bytes.writeUInt32LE(attributesOf(node), 0))],
   [FileClass.NORMALIZED_NAME, { fixedBytes: NAME_FIXED_BYTES, encode: ({ path }) => encodeName(path.join('\\')) }],
   [FileClass.ID, layout(24, writeId)],
@@ -152,10 +162,10 @@ function writeBasic(bytes: Buffer, node: NodeFacts, at: number): void {
   bytes.writeUInt32LE(attributesOf(node), at + TIMES_BYTES);
 }
 
-function writeStandard(bytes: Buffer, { node, isPending }: Pick<FileFacts, 'node' | 'isPending'>, at: number): void {
-  const length = endOfFile(node);
-  writeLength(bytes, allocationBytes(length), at);
-  writeLength(bytes, length, at + 8);
+function writeStandard(bytes: Buffer, facts: FileFacts, at: number): void {
+  const { node, isPending } = facts;
+  writeLength(bytes, allocationBytes(node, facts), at);
+  writeLength(bytes, endOfFile(node), at + 8);
   bytes.writeUInt32LE(isPending ? 0 : 1, at + 16);
   bytes.writeUInt8(Number(isPending), at + 20);
   bytes.writeUInt8(Number(node.kind === 'directory'), at + 21);
@@ -177,23 +187,23 @@ function encodeAll(facts: FileFacts): Buffer {
 }
 
 /** A file has one, a directory none. */
-function encodeStreams(node: NodeFacts): Buffer {
+function encodeStreams(facts: FileFacts): Buffer {
+  const { node } = facts;
   if (node.kind === 'directory') return Buffer.alloc(0);
   const name = Buffer.from(MAIN_STREAM, 'utf16le');
   const bytes = Buffer.alloc(STREAM_NAME_AT + name.length);
-  const length = endOfFile(node);
   bytes.writeUInt32LE(name.length, 4);
-  writeLength(bytes, length, 8);
-  writeLength(bytes, allocationBytes(length), 16);
+  writeLength(bytes, endOfFile(node), 8);
+  writeLength(bytes, allocationBytes(node, facts), 16);
   name.copy(bytes, STREAM_NAME_AT);
   return bytes;
 }
 
-function writeNetworkOpen(bytes: Buffer, node: NodeFacts): void {
-  const length = endOfFile(node);
+function writeNetworkOpen(bytes: Buffer, facts: FileFacts): void {
+  const { node } = facts;
   writeTimes(bytes, node, 0);
-  writeLength(bytes, allocationBytes(length), 32);
-  writeLength(bytes, length, 40);
+  writeLength(bytes, allocationBytes(node, facts), 32);
+  writeLength(bytes, endOfFile(node), 40);
   bytes.writeUInt32LE(attributesOf(node), 48);
 }
 

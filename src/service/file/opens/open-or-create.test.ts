@@ -177,10 +177,11 @@ describe('a new file', () => {
   });
 });
 
-describe('overwriting', () => {
-  const usedBytes = async (): Promise<number> =>
-    (await getShareStats(share.store.storage, { name: share.name, leaseId: null })).usedBytes;
+async function usedBytes(): Promise<number> {
+  return (await getShareStats(share.store.storage, { name: share.name, leaseId: null })).usedBytes;
+}
 
+describe('overwriting', () => {
   test('takes the content away, and leaves what REST has said of the file', async () => {
     const before = await share.createFile('f', HELLO, { metadata: [['a', 'b']] });
     const { node } = await make('f', { disposition: 'overwrite', attributes: ARCHIVE | HIDDEN });
@@ -231,6 +232,8 @@ describe('overwriting', () => {
   });
 });
 
+const elsewhere = () => ({ shareId: 'x', nodeId: 'y' });
+
 describe('refused, first things first', () => {
   test('what is marked for deletion, whatever else is wrong', async () => {
     await share.createFile('f', HELLO);
@@ -264,9 +267,8 @@ describe('refused, first things first', () => {
 
   test('a lease key that the client has for another file, and nothing is made or replaced', async () => {
     await share.createFile('f', HELLO);
-    const leasedNode = () => ({ shareId: 'x', nodeId: 'y' });
-    assert.equal(await outcome(make('f', { leasedNode, disposition: 'overwrite' })), 'key of another file');
-    assert.equal(await outcome(make('g', { leasedNode })), 'key of another file');
+    assert.equal(await outcome(make('f', { leasedNode: elsewhere, disposition: 'overwrite' })), 'key of another file');
+    assert.equal(await outcome(make('g', { leasedNode: elsewhere })), 'key of another file');
     assert.deepEqual(await share.read('f'), HELLO);
     assert.equal(await outcome(make('g', { disposition: 'open' })), 'ResourceNotFound');
   });
@@ -352,7 +354,7 @@ describe('what others cache', () => {
     const held = await make('f', { caching: 'RWH', leaseKey: 'a' }, { by: holder });
     const opening = make('f', { disposition: 'overwrite' });
     assert.equal(await holder.told(), 'RWH to none');
-    assert.equal((await client.opens.acknowledge(held.id, '')) as string, 'acknowledged');
+    assert.equal(await client.opens.acknowledge(held.id, ''), 'acknowledged');
     assert.equal((await opening).action, 'overwritten');
   });
 

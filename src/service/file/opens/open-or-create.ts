@@ -39,7 +39,7 @@ export interface OpenOrCreateRequest extends Omit<OpenRequest, 'overwrites' | 'i
   readonly isAtMost: boolean;
   /** Of something new, or of a file whose content is replaced. */
   readonly attributes: number;
-  /** Of something new: self-relative; null: inherited. */
+  /** Of something new: self-relative; null, and what it does not say: inherited. */
   readonly descriptor: Uint8Array | null;
   /** What the client means to write: nothing is set aside for it, but it must fit into the share. */
   readonly allocationBytes: number;
@@ -190,7 +190,7 @@ async function newNode(
 ): Promise<NodeRecord> {
   const { attributes, descriptor } = request;
   const kind = request.kind ?? 'file';
-  const permission = descriptor === null ? NO_CHANGES.permission : ({ kind: 'descriptor', descriptor } as const);
+  const permission = descriptor === null ? NO_CHANGES.permission : ({ kind: 'partial descriptor', descriptor } as const);
   const at = { ...found, kind, previousEtag: null };
   const common = await newProperties(tx, storage, at, { ...NO_CHANGES, attributes, permission });
   const node = {

@@ -163,7 +163,7 @@ describe('a file is read', () => {
     await storage.opens.close(closed.openId);
     await assert.rejects(read(share, closed, 0, 1), OpenClosed);
     await deleteShare(storage, { name: share.name, leaseId: null, snapshot: null, deleteSnapshots: null });
-    await assert.rejects(read(share, lost, 0, 1), OpenClosed);
+    await assert.rejects(read(share, lost, 0, 1), { code: 'ShareNotFound' });
   });
 
   test('and a directory is not', async () => {

@@ -29,17 +29,17 @@ const outcomeOf = (added: Promise<void>): Promise<string> =>
   );
 
 async function endRun(outcomes: readonly Outcome[] | Error = []): Promise<readonly string[]> {
-  await turns(1);
+  await turns(3);
   const run = runs.shift();
   assert.ok(run !== undefined, 'a run is under way');
   run.end(outcomes);
-  await turns(1);
+  await turns(3);
   return run.items;
 }
 
 test('whatever comes while a run is under way goes with the next, all together', async () => {
   const first = add('a');
-  await turns(1);
+  await turns(3);
   const others = ['b', 'c', 'd'].map(add);
   assert.deepEqual(await endRun(), ['a']);
   assert.deepEqual(await endRun(), ['b', 'c', 'd']);
@@ -54,7 +54,7 @@ test('each has its own outcome', async () => {
 
 test('a run that fails is the outcome of those in it, and of no other', async () => {
   const added = ['a', 'b'].map(add);
-  await turns(1);
+  await turns(3);
   const later = add('c');
   await endRun(new Error('broken'));
   assert.deepEqual(await Promise.all(added), ['broken', 'broken']);
@@ -83,7 +83,7 @@ test('one that cannot be prepared is told so, and the others go on', async () =>
   assert.deepEqual(await Promise.all([first, last]), ['done', 'done']);
   const alone = outcomeOf(group.add(Promise.reject(new Error('no room'))));
   assert.equal(await alone, 'no room');
-  await turns(1);
+  await turns(3);
   assert.deepEqual(runs, []);
 });
 

@@ -1,4 +1,4 @@
-/** What this server does not have: referrals of DFS, more than one connection of a session, reparse points, object ids. */
+/** What this server does not have: referrals of DFS, more than one connection of a session, reparse points. */
 import { SmbError, Status } from '../../statuses.ts';
 import { type Fsctl, refuseFile } from './fsctl.ts';
 
