@@ -71,7 +71,7 @@ export const OPTIONS = {
   smbEncryption: {
     flag: '--smb-encryption',
     value: 'MODE',
-    help: 'who must encrypt SMB: auto (all but this machine), required (all), optional (nobody)',
+    help: 'who must encrypt SMB: auto (other machines), required (all), optional (nobody)',
     environment: 'LARIMAR_SMB_ENCRYPTION',
     fallback: 'auto',
   },
