@@ -1,5 +1,4 @@
 /** CREATE ([MS-SMB2] 3.3.5.9): opens a file, directory or pipe, and makes it where that is asked for. */
-import { randomBytes } from 'node:crypto';
 import { ChangeFilter, WRITTEN } from '../../rules/file-change.ts';
 import { type Caching, cachesHandle } from '../../rules/oplock.ts';
 import { DELETES, WRITES } from '../../rules/share-mode.ts';
@@ -12,7 +11,7 @@ import { noteChange } from '../session/note-change.ts';
 import type { FileOpen } from '../session/open.ts';
 import { ClientOfOpen, cachingOfLevel, cachingOfState } from '../session/oplocks.ts';
 import { isVersion3 } from '../session/protocol.ts';
-import type { Session } from '../session/session.ts';
+import { newVolatileId } from '../session/volatile-id.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { APPEND_DATA, DELETE, READING_ACCESS, shareAccessOf, WRITE_DATA } from '../wire/access.ts';
 import { type CreateRequest, decodeCreate, OplockLevel } from '../wire/create.ts';
@@ -183,14 +182,6 @@ function grantedOf({ access, isAtMost }: CreateTerms, { access: granted, name }:
   return (
     access & ~((granted & WRITES) === 0 ? WRITE_DATA | APPEND_DATA : 0) & ~((granted & DELETES) === 0 ? DELETE : 0)
   );
-}
-
-/** Never 0, nor all ones, which mean no file. */
-function newVolatileId({ opens }: Session): bigint {
-  for (;;) {
-    const id = BigInt.asUintN(63, randomBytes(8).readBigUInt64LE());
-    if (id !== 0n && !opens.has(id)) return id;
-  }
 }
 
 function note({ door }: Context, open: FileOpen, action: CreateAction): void {

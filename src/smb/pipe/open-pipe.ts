@@ -1,8 +1,8 @@
 /** CREATE on IPC$: opens a pipe. */
-import { randomBytes } from 'node:crypto';
 import { type Context, type Reply, succeed } from '../command/command.ts';
 import type { PipeOpen } from '../session/open.ts';
 import type { Session } from '../session/session.ts';
+import { newVolatileId } from '../session/volatile-id.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { type CreateRequest, encodeCreate, OplockLevel } from '../wire/create.ts';
 import { openRpcPipe } from './open-rpc-pipe.ts';
@@ -45,11 +45,4 @@ function pipeCount({ opens }: Session): number {
   let count = 0;
   for (const { kind } of opens.values()) if (kind === 'pipe') count++;
   return count;
-}
-
-function newVolatileId({ opens }: Session): bigint {
-  for (;;) {
-    const id = randomBytes(8).readBigUInt64LE() >> 1n;
-    if (!opens.has(id)) return id;
-  }
 }

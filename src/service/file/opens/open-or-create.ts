@@ -190,7 +190,8 @@ async function newNode(
 ): Promise<NodeRecord> {
   const { attributes, descriptor } = request;
   const kind = request.kind ?? 'file';
-  const permission = descriptor === null ? NO_CHANGES.permission : ({ kind: 'partial descriptor', descriptor } as const);
+  const permission =
+    descriptor === null ? NO_CHANGES.permission : ({ kind: 'partial descriptor', descriptor } as const);
   const at = { ...found, kind, previousEtag: null };
   const common = await newProperties(tx, storage, at, { ...NO_CHANGES, attributes, permission });
   const node = {
