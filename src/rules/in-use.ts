@@ -17,6 +17,8 @@ export interface OpenUse extends ShareMode {
   readonly cacheKey: string;
   /** What its client was asked to give up to, and has not answered yet. */
   readonly breakingTo: Caching | null;
+  /** It had answered something before that, and more was asked for meanwhile: whoever opens the file waits for all of it. */
+  readonly isBreakingOn?: boolean;
 }
 
 export interface InUse {
@@ -73,10 +75,8 @@ export function resolveBreaks(opens: readonly OpenUse[], breakOf: (open: OpenUse
     return found === null ? [] : [{ open, ...found }];
   });
   const breaks = needed
-    // A client is asked one thing at a time: once it has answered, what is needed beyond that is asked.
-    .filter(({ open, to, isBlocking }) =>
-      open.breakingTo === null ? true : !isBlocking && !isCachingWithin(open.breakingTo, to),
-    )
+    // A client is asked one thing at a time: what is needed beyond that it is asked once it has answered.
+    .filter(({ open, to }) => open.breakingTo === null || !isCachingWithin(open.breakingTo, to))
     .map(({ open, to }): WantedBreak => ({ openId: open.id, to }));
   return { verdict: needed.some(({ isBlocking }) => isBlocking) ? 'waits' : 'admitted', breaks };
 }

@@ -67,6 +67,9 @@ export function breakOf(caching: Caching, style: CachingStyle, breakClass: Break
   return found === null || style === 'lease' || found.to === '' ? found : { ...found, to: OPLOCK_LEVELS.levelII };
 }
 
+/** What a client is asked for that has just answered, and has to give up more: of its handle it is asked by itself. */
+export const nextStep = (caching: Caching, to: Caching): Caching => (caching === 'RH' && to === '' ? 'R' : to);
+
 /** Another open of the same file, by somebody who shares no cache with the one that asks. */
 export interface Beside {
   readonly access: Access;

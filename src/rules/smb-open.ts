@@ -14,7 +14,7 @@ import {
   resolveConflict,
   type Verdict,
 } from './in-use.ts';
-import { breakOf, type Caching, type CachingStyle, grantCaching, isCachingWithin, type Reach } from './oplock.ts';
+import { type Break, breakOf, type Caching, type CachingStyle, grantCaching, isCachingWithin, type Reach } from './oplock.ts';
 import { conflicts, isDeniedByLease, type ShareMode, WRITES } from './share-mode.ts';
 
 export interface SmbOpen extends ShareMode {
@@ -48,9 +48,14 @@ export function judgeOpen(inUse: InUse, node: Openable, open: SmbOpen): Verdict 
   const conflict = resolveConflict(offenders, ({ caching, style }) => breakOf(caching, style, 'handle'));
   if (conflict !== null) return conflict;
   const disturbed = othersOf(inUse, open.cacheKey).filter(({ style }) => disturbs(open, style));
-  return resolveBreaks(disturbed, ({ caching, style }) =>
-    breakOf(caching, style, open.overwrites ? 'overwrite' : 'read'),
+  return resolveBreaks(disturbed, (other) =>
+    patient(other, breakOf(other.caching, other.style, open.overwrites ? 'overwrite' : 'read')),
   );
+}
+
+function patient({ isBreakingOn = false, breakingTo }: OpenUse, needed: Break | null): Break | null {
+  if (!isBreakingOn || breakingTo === null) return needed;
+  return { to: needed?.to ?? breakingTo, isBlocking: true };
 }
 
 const disturbs = ({ reach, overwrites }: SmbOpen, style: CachingStyle): boolean =>

@@ -27,7 +27,7 @@ interface Known {
   readonly command: Command;
 }
 
-const known = <Request>(need: Need, command: Command<Request>): Known => ({ need, command: command as Command });
+const known = <Request>(need: Need, command: Command<Request>): Known => ({ need, command });
 
 /** CANCEL is not among them: it has no answer (transport/smb-connection.ts). */
 export const COMMANDS: ReadonlyMap<number, Known> = new Map([

@@ -4,8 +4,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type GuestRun, runInGuest } from '../harness/linux-guest.ts';
+import { until } from '../harness/until.ts';
 import { missingTool } from '../packages.ts';
 import { ACCOUNT, KEY, type SmbShare, startSmbShare } from './smb-tools.ts';
+
+/** A script that adds lines to a file that others add to, each under a lock. */
+const append = (name: string): string =>
+  `for i in $(seq 40); do ( flock -x 9; echo ${name}-$i >> both.log ) 9<> both.lock; done`;
 
 describe("Linux's own client", { skip: missingTool('linuxGuest') }, () => {
   let at: SmbShare;
@@ -26,6 +31,11 @@ describe("Linux's own client", { skip: missingTool('linuxGuest') }, () => {
     });
 
   const fileByRest = (path: string) => at.share.rootDirectoryClient.getFileClient(path);
+
+  const isOpen = async (path: string): Promise<boolean> => {
+    const handles = fileByRest(path).listHandles();
+    return (await handles.next()).done !== true;
+  };
 
   for (const options of [
     'vers=2.1',
@@ -79,23 +89,30 @@ describe("Linux's own client", { skip: missingTool('linuxGuest') }, () => {
     assert.equal(String(await fileByRest('counter').downloadToBuffer()).trim(), '80');
   });
 
-  test('of two machines that append to one file, each finds its lines', async () => {
-    const append = (name: string): string =>
-      `for i in $(seq 100); do echo ${name}-$i >> ${name}.log; done; wc -l < ${name}.log`;
-    const [one, two] = await Promise.all([guest(append('one')), guest(append('two'))]);
-    assert.match(one.output, /100/);
-    assert.match(two.output, /100/);
+  test('of two machines that append to one file under a lock, all lines are there', async () => {
+    const runs = await Promise.all([guest(append('one')), guest(append('two'))]);
+    for (const { exitCode, output } of runs) assert.equal(exitCode, 0, output);
+    const lines = String(await fileByRest('both.log').downloadToBuffer())
+      .trim()
+      .split('\n');
+    const wanted = ['one', 'two'].flatMap((name) => Array.from({ length: 40 }, (_, index) => `${name}-${index + 1}`));
+    assert.deepEqual(lines.toSorted(), wanted.toSorted());
   });
 
-  test('what a machine has written and not yet sent, REST reads', async () => {
-    const { exitCode, output } = await guest(`
+  test('what a machine has written and keeps to itself, REST reads while it is still open', async () => {
+    const run = guest(`
       exec 8> held
       echo cached >&8
-      cat held
-      sleep 1
+      touch written
+      until [ -e enough ]; do sleep 0.1; done
       exec 8>&-
     `);
-    assert.equal(exitCode, 0, output);
+    const isWritten = until({ what: 'the file is written', limitSeconds: 120 }, () => fileByRest('written').exists());
+    await Promise.race([isWritten, run]);
     assert.equal(String(await fileByRest('held').downloadToBuffer()), 'cached\n');
+    assert.ok(await isOpen('held'));
+    await fileByRest('enough').create(0);
+    const { exitCode, output } = await run;
+    assert.equal(exitCode, 0, output);
   });
 });

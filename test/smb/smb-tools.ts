@@ -38,7 +38,12 @@ export function smbclient({ server, share, folder }: SmbShare): SmbClient {
   const program = tool('smbclient', { cwd: folder, env: {} });
   const args = (commands: string, options: readonly string[]): string[] => [
     `//127.0.0.1/${share.name}`,
-    ...['-p', String(server.smbPort), '-U', `${ACCOUNT}%${KEY}`, '-c', commands],
+    '-p',
+    String(server.smbPort),
+    '-U',
+    `${ACCOUNT}%${KEY}`,
+    '-c',
+    commands,
     ...options,
   ];
   return {

@@ -402,7 +402,7 @@ export const RACES: readonly Race[] = [
     },
   ],
   [
-    'a file has a new ETag with each close of an open that wrote, and keeps it when one that did not is closed',
+    'a file has a new ETag with each close of an open that wrote, whoever closes it, and keeps it when one that did not is closed',
     async (ground) => {
       const clients = await ground.smb(6);
       const file = await putFile(ground.share, 'file', 'text');
@@ -419,7 +419,14 @@ export const RACES: readonly Race[] = [
         await open.close();
         if (index % 3 < 2) seen.push(await etag());
       }
-      assert.equal(new Set(seen).size, 5);
+      const [client] = clients as [WireShare];
+      for (const writes of [true, false]) {
+        const open = await client.create('file', { disposition: OPEN });
+        if (writes) await open.write(0, 'x');
+        assert.equal((await file.forceCloseAllHandles()).closedHandlesCount, 1);
+        if (writes) seen.push(await etag());
+      }
+      assert.equal(new Set(seen).size, 6);
       assert.equal(await etag(), seen.at(-1));
     },
   ],

@@ -158,6 +158,10 @@ export class ClientOfOpen implements OpenClient {
     else this.#kept.push(asked);
   }
 
+  hasWritten(): boolean {
+    return this.#open?.hasWritten ?? false;
+  }
+
   closed(): void {
     this.#isClosed = true;
     const open = this.#open;

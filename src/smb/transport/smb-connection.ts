@@ -406,7 +406,7 @@ export class SmbConnection implements Connection {
     this.isClosed = true;
     this.#flow();
     for (const exchange of this.#underWay) exchange.cancel();
-    for (const session of [...this.sessions.values()]) {
+    for (const session of Array.from(this.sessions.values())) {
       try {
         await endSession(this.door, session, { keepsDurable: true });
       } catch (error) {

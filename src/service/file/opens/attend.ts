@@ -46,6 +46,8 @@ export interface Own {
   readonly isHeld: (openId: OpenId) => boolean;
   /** Whether it is just being opened or closed. */
   readonly isUnderWay: (openId: OpenId) => boolean;
+  /** Whether its client has written through it. */
+  readonly hasWritten: (openId: OpenId) => boolean;
 }
 
 export async function attend(tx: Transaction, closing: Closing, place: UsedPlace, own: Own): Promise<Attended> {
@@ -59,7 +61,7 @@ export async function attend(tx: Transaction, closing: Closing, place: UsedPlace
     const isForced = first.asks.some((ask) => ask.openId === openId && ask.to === 'close');
     // What is nobody's was opened or closed in a commit of which nobody knew whether it took effect.
     if (!isForced && (own.isHeld(openId) || own.isUnderWay(openId))) continue;
-    await closeOpen(tx, closing, { place, openId, isForced });
+    await closeOpen(tx, closing, { place, openId, isForced, hasWritten: own.hasWritten(openId) });
     closed.push(openId);
     isChanged = true;
   }

@@ -22,8 +22,13 @@ export function follow(
   return verdict.breaks;
 }
 
+export interface Wanted {
+  readonly openId: OpenId;
+  readonly to: AskRecord['to'];
+}
+
 /** Leaves what is asked of clients for their nodes. False: all of it was asked before. */
-export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonly WantedBreak[]): boolean {
+export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonly Wanted[]): boolean {
   const isNew = wanted.map(({ openId, to }) => putAsk(tx, uses, { openId, by, to }));
   return isNew.includes(true);
 }
@@ -31,13 +36,17 @@ export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonl
 /** Whatever one node asks of an open is one record. */
 export function putAsk(
   tx: Transaction,
-  { at, asks }: NodeUses,
-  { openId, by, to }: { openId: OpenId; by: Id; to: AskRecord['to'] },
+  { at, asks, opens }: NodeUses,
+  { openId, by, to }: Wanted & { by: Id },
 ): boolean {
   const ofOpen = asks.filter((ask) => ask.openId === openId);
   if (ofOpen.some((ask) => covers(ask.to, to))) return false;
   const own = ofOpen.find((ask) => ask.by === by);
-  const ask: AskRecord = { to: own === undefined ? to : both(own.to, to) };
+  const isMeanwhile = opens.get(openId)?.breaking !== undefined;
+  const ask: AskRecord = {
+    to: own === undefined ? to : both(own.to, to),
+    ...(isMeanwhile ? { isMeanwhile } : {}),
+  };
   tx.put(useKey(at.shareId, at.nodeId, 'break', openId, by), encodeJson(ask));
   return true;
 }

@@ -60,7 +60,12 @@ export function usesOf(at: UsedNode, entries: readonly Entry[]): NodeUses {
   return {
     at,
     inUse: {
-      opens: [...opens].map(([id, { breaking, ...open }]) => ({ ...open, id, breakingTo: breaking?.to ?? null })),
+      opens: [...opens].map(([id, { breaking, ...open }]) => ({
+        ...open,
+        id,
+        breakingTo: breaking?.to ?? null,
+        isBreakingOn: breaking?.isContinued ?? false,
+      })),
       locks,
       isPending: pending !== null,
     },

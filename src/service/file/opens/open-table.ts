@@ -40,6 +40,8 @@ export interface OpenClient {
   breakCaching(openId: OpenId, asked: CachingBreak): void;
   /** It was closed, and not by the client. */
   closed(openId: OpenId): void;
+  /** Whether bytes were written or cut through it. */
+  hasWritten?(openId: OpenId): boolean;
 }
 
 /** What is left of a file or directory by whoever closes it. */
@@ -300,6 +302,7 @@ export class OpenTable {
             openIds,
             isHeld: (openId) => this.#held.has(openId),
             isUnderWay: (openId) => this.#underWay.has(openId),
+            hasWritten: (openId) => this.#held.get(openId)?.client.hasWritten?.(openId) ?? false,
           }),
         ),
       );

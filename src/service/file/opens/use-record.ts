@@ -38,6 +38,8 @@ export interface Breaking {
   readonly id: Id;
   readonly to: Caching;
   readonly sinceMs: number;
+  /** It had answered something before, and more was asked for meanwhile. */
+  readonly isContinued?: true;
 }
 
 export interface LockRecord {
@@ -58,4 +60,6 @@ export interface PendingRecord {
 export interface AskRecord {
   /** To cache no more than this; or to close, whatever the client thinks of it. */
   readonly to: Caching | 'close';
+  /** The client had not answered something else by then. */
+  readonly isMeanwhile?: true;
 }
