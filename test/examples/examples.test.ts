@@ -27,6 +27,7 @@ const NAMES = [
   'extend-the-hold',
   'file-lease',
   'share-snapshot',
+  'two-doors',
 ];
 
 const node = (env: Record<string, string> = {}): Tool => tool(process.execPath, { env, cwd: process.cwd() });
@@ -246,6 +247,24 @@ test('share-snapshot: a backup shows both files of one moment, and stays though 
     /^The snapshot still has books\/give\.txt, and it says \d+\.$/,
     'It is copied back into the share: accepted.',
     /^It has archive and restored\.txt; /,
+  ]);
+});
+
+test('two-doors: what a client holds open over SMB, and has marked for deletion, holds against REST', async () => {
+  const lines = await linesOf('two-doors');
+  assertTold(lines, [
+    'The other job writes "draft 3", without having read: accepted.',
+    'Ada opens the file over SMB: opened.',
+    'The nightly job writes: 409 SharingViolation.',
+    'The nightly job reads: 409 SharingViolation.',
+    'The nightly job deletes it: 409 SharingViolation.',
+    'Now the job writes "draft 4": accepted.',
+    'The job reads it: 409 SMBDeletePending.',
+    'A listing of the folder leaves it out: [].',
+    'The job reads it: accepted.',
+    'The job reads it: 409 SMBDeletePending.',
+    'The job reads it: 404 ResourceNotFound.',
+    'It is gone.',
   ]);
 });
 
