@@ -75,8 +75,10 @@ export function resolveBreaks(opens: readonly OpenUse[], breakOf: (open: OpenUse
     return found === null ? [] : [{ open, ...found }];
   });
   const breaks = needed
-    // A client is asked one thing at a time: what is needed beyond that it is asked once it has answered.
-    .filter(({ open, to }) => open.breakingTo === null || !isCachingWithin(open.breakingTo, to))
+    // A client is asked one thing at a time: once it has answered, what is needed beyond that is asked.
+    .filter(({ open, to, isBlocking, isForAll = false }) =>
+      open.breakingTo === null ? true : (!isBlocking || isForAll) && !isCachingWithin(open.breakingTo, to),
+    )
     .map(({ open, to }): WantedBreak => ({ openId: open.id, to }));
   return { verdict: needed.some(({ isBlocking }) => isBlocking) ? 'waits' : 'admitted', breaks };
 }

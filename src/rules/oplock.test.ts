@@ -10,6 +10,7 @@ import {
   grantCaching,
   isCachingWithin,
   mustAnswer,
+  nextStep,
   OPLOCK_LEVELS,
 } from './oplock.ts';
 import { NO_ACCESS, READS } from './share-mode.ts';
@@ -55,6 +56,14 @@ describe('what an oplock is broken to, from Batch, Exclusive, Level II and none'
       );
     });
   }
+});
+
+test('a client that has to give up its handle and its reads gives up the handle first', () => {
+  assert.deepEqual(
+    HELD.map((caching) => nextStep(caching, '')),
+    ['', 'R', '', '', ''],
+  );
+  assert.equal(nextStep('RH', 'R'), 'R');
 });
 
 test('a client answers if it caches writes or its handle', () => {

@@ -48,15 +48,18 @@ export interface Break {
   readonly to: Caching;
   /** Whoever needs it waits for the client's answer. */
   readonly isBlocking: boolean;
+  /** A client that is just asked for something else is asked for this as well, and whoever waits for it waits for both. */
+  readonly isForAll?: true;
 }
 
 const waits = (to: Caching): Break => ({ to, isBlocking: true });
 const goesOn = (to: Caching): Break => ({ to, isBlocking: false });
+const allWait = (to: Caching): Break => ({ to, isBlocking: true, isForAll: true });
 
 const BREAKS: Readonly<Record<BreakClass, Readonly<Partial<Record<Caching, Break>>>>> = {
   read: { RWH: waits('RH'), RW: waits('R') },
   write: { RWH: waits(''), RH: goesOn(''), RW: waits(''), R: goesOn('') },
-  overwrite: { RWH: waits(''), RH: goesOn(''), RW: waits(''), R: goesOn('') },
+  overwrite: { RWH: allWait(''), RH: goesOn(''), RW: allWait(''), R: goesOn('') },
   handle: { RWH: waits('RW'), RH: waits('R') },
   lease: { RWH: waits('RW'), RH: waits('R'), RW: waits('R') },
 };

@@ -104,6 +104,24 @@ describe('what others give up for an open, from RWH, RH, RW and R', () => {
     assert.deepEqual(judged({ ...OPEN, overwrites: true }), want);
   });
 
+  test('that overwrites, while they are asked for less already: the rest once they have answered', () => {
+    const overwriting = { ...OPEN, overwrites: true };
+    const asked = (caching: Caching, breakingTo: Caching): string =>
+      shortOf(judgeOpen(usedBy({ caching, breakingTo }), FILE, overwriting));
+    assert.equal(asked('RWH', 'RH'), 'waits a to none');
+    assert.equal(asked('RWH', ''), 'waits');
+    assert.equal(asked('RH', 'R'), 'ok a to none');
+    assert.equal(asked('RH', ''), 'ok');
+    assert.equal(shortOf(judgeOpen(usedBy({ caching: 'RWH', breakingTo: 'R' }), FILE, OPEN)), 'waits');
+  });
+
+  test('that comes while they are asked again: it waits, whatever it is', () => {
+    const askedAgain = usedBy({ caching: 'RH', breakingTo: 'R', isBreakingOn: true });
+    assert.equal(shortOf(judgeOpen(askedAgain, FILE, OPEN)), 'waits');
+    assert.equal(shortOf(judgeOpen(askedAgain, FILE, { ...OPEN, overwrites: true })), 'waits');
+    assert.equal(shortOf(judgeOpen(askedAgain, FILE, { ...OPEN, reach: 'attributes' })), 'ok');
+  });
+
   test('that they exclude: their handles, if those are cached', () => {
     const want = ['waits a to RW', 'waits a to R', 'SharingViolation', 'SharingViolation'];
     assert.deepEqual(judged(OPEN, { share: WRITES }), want);

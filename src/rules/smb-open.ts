@@ -14,7 +14,15 @@ import {
   resolveConflict,
   type Verdict,
 } from './in-use.ts';
-import { type Break, breakOf, type Caching, type CachingStyle, grantCaching, isCachingWithin, type Reach } from './oplock.ts';
+import {
+  type Break,
+  breakOf,
+  type Caching,
+  type CachingStyle,
+  grantCaching,
+  isCachingWithin,
+  type Reach,
+} from './oplock.ts';
 import { conflicts, isDeniedByLease, type ShareMode, WRITES } from './share-mode.ts';
 
 export interface SmbOpen extends ShareMode {
@@ -55,7 +63,7 @@ export function judgeOpen(inUse: InUse, node: Openable, open: SmbOpen): Verdict 
 
 function patient({ isBreakingOn = false, breakingTo }: OpenUse, needed: Break | null): Break | null {
   if (!isBreakingOn || breakingTo === null) return needed;
-  return { to: needed?.to ?? breakingTo, isBlocking: true };
+  return { ...needed, to: needed?.to ?? breakingTo, isBlocking: true };
 }
 
 const disturbs = ({ reach, overwrites }: SmbOpen, style: CachingStyle): boolean =>

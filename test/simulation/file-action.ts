@@ -26,7 +26,7 @@ interface Judged<T> {
   readonly expected: (model: FileModel) => string | null;
   /** The same of a model by which it is not refused. */
   readonly judge: (model: FileModel, result: T) => FileModel | string;
-  readonly gives?: (result: T) => string;
+  readonly gives?: (result: T) => string | null;
 }
 
 export function action<T>({ what, act, expected, judge, gives }: Judged<T>): Action {

@@ -39,7 +39,7 @@ import {
 } from './file-model.ts';
 
 /** Nothing, parts of pages, whole ones, what rides in a commit and what goes to the content store. */
-const LENGTHS = [0, 1, 511, 512, 513, 1_500, 3_000, 9_000, 20_000];
+export const LENGTHS = [0, 1, 511, 512, 513, 1_500, 3_000, 9_000, 20_000];
 const METADATA: readonly Metadata[] = [[], [['colour', 'blue']], [['colour', 'red']]];
 const LEASE_IDS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
 
@@ -51,7 +51,7 @@ export interface Target {
   readonly path: Path;
 }
 
-const describe = ({ share, path }: Target): string => [share, ...path].join('/');
+export const describe = ({ share, path }: Target): string => [share, ...path].join('/');
 
 const etagOf = ({ node }: { readonly node: NodeRecord }): string => node.etag;
 
@@ -369,7 +369,7 @@ export function listAction(target: Target, snapshot: Moment | null): Action {
 
 // ---- what is met
 
-function nodeIn(model: FileModel, { share, path }: Target): ModelNode | null {
+export function nodeIn(model: FileModel, { share, path }: Target): ModelNode | null {
   const met = meet(model.rootOf(share, null), path);
   return 'node' in met ? met.node : null;
 }

@@ -1,5 +1,6 @@
 /**
- * Random operations on the trees of a few shares, by several clients at once, each held back for random moments, with
+ * Random operations on the trees of a few shares, by several clients at once, some of them through opens as SMB clients have
+ * them, each held back for random moments, with
  * snapshots that are taken and deleted, sweeps that are cut off or go on beside, restarts and a clock that moves between
  * them. What all clients of a round have seen, and what reads give behind it, of the shares and of every snapshot, is what one
  * order of their operations makes of the model; no ETag is ever given twice; and a check finds nothing wrong. At the end
@@ -32,7 +33,15 @@ import {
   type Target,
 } from './file-actions.ts';
 import { isStored, type StoredShares, storedShares } from './file-comparison.ts';
-import { everything, FileModel, type ModelShare, type Path } from './file-model.ts';
+import { everything, FileModel, type ModelShare, meet, type Path } from './file-model.ts';
+import {
+  closeOpenAction,
+  type OpenedFile,
+  openAction,
+  resizeOpenAction,
+  writeOpenAction,
+  zeroOpenAction,
+} from './file-open-actions.ts';
 import { createShareAction, deleteShareAction, deleteSnapshotAction, snapshotAction } from './file-share-actions.ts';
 import { type Parts, type Place, runSteps } from './place.ts';
 import { frozen } from './queue-comparison.ts';
@@ -124,6 +133,7 @@ class FileSimulation {
   #weighted(): readonly Doing[] {
     const weighted: readonly (readonly [weight: number, ...Doing])[] = [
       [30, 'a round', () => this.#round()],
+      [6, 'a round through opens', () => this.#roundThroughOpens()],
       [3, 'let time pass', async () => this.#clock.advance({ seconds: this.#random.pick([0.001, 1, 3_600]) })],
       [2, 'sweep', () => this.#waitFor(() => this.#sweep())],
       [2, 'sweep beside what follows', () => this.#goOnBeside(() => this.#sweep())],
@@ -144,10 +154,66 @@ class FileSimulation {
     const actions = Array.from({ length: count }, () =>
       this.#someAction(this.#random.chance(0.9) ? share : this.#random.pick(SHARES), near),
     );
-    this.doing = actions.map(({ what }) => what).join(' | ');
-    await Promise.all(actions.map((action) => this.#heldBack(action)));
-    this.#refuseOldEtags(actions);
-    this.#model = inSomeOrder(this.#model, actions, await this.#stored());
+    await this.#actTogether(actions.map((action) => [action, this.#random.pick(this.#nodes)]));
+  }
+
+  async #actTogether(actions: readonly (readonly [Action, TestStore])[]): Promise<void> {
+    const all = actions.map(([action]) => action);
+    this.doing = all.map(({ what }) => what).join(' | ');
+    await Promise.all(actions.map(([action, node]) => this.#heldBack(action, node)));
+    this.#refuseOldEtags(all);
+    this.#model = inSomeOrder(this.#model, all, await this.#stored());
+  }
+
+  /** A file is opened by SMB clients, and written through their opens while requests come in that these do not shut out. */
+  async #roundThroughOpens(): Promise<void> {
+    const share = this.#random.pick(SHARES);
+    const target = this.#fileToOpen(share);
+    if (target === null) return this.#round();
+    const opens: (readonly [OpenedFile, TestStore])[] = [];
+    for (let count = 1 + this.#random.below(2); count > 0; count--) {
+      const node = this.#random.pick(this.#nodes);
+      const now = { ...target, model: this.#model };
+      await this.#actTogether([[openAction(now, (opened) => opens.push([opened, node])), node]]);
+    }
+    for (let count = this.#random.below(3); count > 0 && opens.length > 0; count--) {
+      await this.#actTogether(
+        Array.from({ length: 1 + this.#random.below(ACTORS_MAX) }, () => this.#someActionBeside(opens)),
+      );
+    }
+    for (const [opened, node] of opens) await this.#actTogether([[closeOpenAction(opened), node]]);
+  }
+
+  /** One that is there, or a name in a directory that is; null: there is no such share, or what has the name is a directory. */
+  #fileToOpen(share: string): Target | null {
+    const { root } = this.#model.find(share) ?? {};
+    if (root === undefined) return null;
+    const target = (path: Path): Target => ({ random: this.#random, model: this.#model, share, path });
+    if (this.#random.chance(0.7)) {
+      const files = [...everything(root)].filter(([, node]) => node.kind === 'file');
+      return files.length === 0 ? null : target(this.#random.pick(files)[0]);
+    }
+    const free = this.#newIn(target(this.#somePath(share, 'directory')));
+    const met = meet(root, free.path);
+    return 'node' in met && met.node?.kind !== 'directory' ? free : null;
+  }
+
+  #someActionBeside(opens: readonly (readonly [OpenedFile, TestStore])[]): readonly [Action, TestStore] {
+    const random = this.#random;
+    const [opened, node] = random.pick(opens);
+    const target = { ...opened.target, model: this.#model };
+    opened.target = target;
+    const dice = random.next();
+    if (dice < 0.45) return [writeOpenAction(opened), node];
+    if (dice < 0.55) return [resizeOpenAction(opened), node];
+    if (dice < 0.62) return [zeroOpenAction(opened), node];
+    const other = random.pick(this.#nodes);
+    if (dice < 0.75) return [putRangeAction(target), other];
+    if (dice < 0.8) return [resizeAction(target), other];
+    if (dice < 0.85) return [setMetadataAction(target), other];
+    const found = this.#model.find(target.share);
+    if (dice < 0.93) return [readAction(target, this.#someMoment(found)), other];
+    return [this.#someSnapshotAction(target.share, found), other];
   }
 
   #someAction(share: string, near: Near): Action {
@@ -226,8 +292,7 @@ class FileSimulation {
   }
 
   /** Each call that reaches the engine waits for a few turns, by the action's own chance. */
-  async #heldBack(action: Action): Promise<void> {
-    const { storage } = this.#random.pick(this.#nodes);
+  async #heldBack(action: Action, { storage }: TestStore): Promise<void> {
     const own = new Random(this.#random.below(2 ** 31));
     const hooks = new Hooks();
     hooks.before = async () => {
@@ -337,7 +402,7 @@ class FileSimulation {
     await this.#compare();
     for (const name of this.#model.shares.keys()) {
       const action = deleteShareAction(name, { includesSnapshots: true });
-      await this.#heldBack(action);
+      await this.#heldBack(action, this.#random.pick(this.#nodes));
       this.#model = inSomeOrder(this.#model, [action], await this.#stored());
     }
     const [node] = this.#nodes as [TestStore];

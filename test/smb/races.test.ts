@@ -7,7 +7,7 @@ const server = await startServerProcess({ smb: 'optional' });
 after(() => server.stop());
 
 for (const [sentence, run] of RACES) {
-  test(sentence, async () => {
+  test(sentence, { timeout: 60_000 }, async () => {
     const ground = await Ground.open(() => [server]);
     await run(ground).finally(() => ground.close());
   });

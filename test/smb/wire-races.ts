@@ -13,6 +13,7 @@ import { CREATE, OPEN, SHARES_NOTHING, type SmbReachable, type WireFile, WireSha
 
 const CLIENTS = 16;
 const ROUNDS = 6;
+const MARK_TURNS = 8;
 const APPEND_DATA = 0x4;
 const MIB = 1024 * 1024;
 
@@ -119,7 +120,7 @@ export const RACES: readonly Race[] = [
     'a count that is kept under a lock of its bytes is exact',
     async (ground) => {
       const file = await putFile(ground.share, 'count', '00000000');
-      const [clients, each] = [await ground.smb(8), 6];
+      const [clients, each] = [await ground.smb(8), 4];
       const counts = await race(clients, async (client) => {
         const seen: number[] = [];
         const open = await client.create('count', { disposition: OPEN });
@@ -231,13 +232,13 @@ export const RACES: readonly Race[] = [
     'nobody opens a file while it is marked for deletion, and nothing is lost when the mark is taken back',
     async (ground) => {
       await putFile(ground.share, 'file', 'text');
-      const [marker, ...others] = (await ground.smb(7)) as [WireShare, ...WireShare[]];
+      const [marker, ...others] = (await ground.smb(5)) as [WireShare, ...WireShare[]];
       const open = await marker.create('file', { disposition: OPEN });
       // Odd: the mark is set, and nobody has asked to take it back.
       const mark = { turn: 0 };
       const seen = { opened: 0, refused: 0 };
       const opening = race(others, async (client) => {
-        while (mark.turn < 2 * ROUNDS) {
+        while (mark.turn < MARK_TURNS) {
           const before = mark.turn;
           const answer = await smbOutcome(client.with('file', { disposition: OPEN }, async () => {}));
           assert.ok(answer === 'ok' || answer === 'DELETE_PENDING', answer);
@@ -245,7 +246,7 @@ export const RACES: readonly Race[] = [
           seen[answer === 'ok' ? 'opened' : 'refused'] += 1;
         }
       });
-      while (mark.turn < 2 * ROUNDS) {
+      while (mark.turn < MARK_TURNS) {
         await open.markForDeletion(true);
         mark.turn += 1;
         assert.equal((await open.read(0, 4)).toString(), 'text');

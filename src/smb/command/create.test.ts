@@ -41,6 +41,7 @@ const NO_CONTEXTS: CreateContexts = {
   snapshotAt: null,
   descriptor: null,
   hasExtendedAttributes: false,
+  appInstanceId: null,
 };
 
 type Asked = Omit<Partial<CreateRequest>, 'contexts'> & { readonly contexts?: Partial<CreateContexts> };

@@ -3,6 +3,7 @@ import { ChangeFilter, WRITTEN } from '../../rules/file-change.ts';
 import { type Caching, cachesHandle } from '../../rules/oplock.ts';
 import { DELETES, WRITES } from '../../rules/share-mode.ts';
 import { type CreateAction, type OpenOrCreated, openOrCreate } from '../../service/file/opens/open-or-create.ts';
+import type { AppInstance } from '../../service/file/opens/use-record.ts';
 import { openPipe } from '../pipe/open-pipe.ts';
 import { closeOpen } from '../session/close-open.ts';
 import { type CreatedOnce, type CreateGuid, creatingOnce, findCreated } from '../session/create-guids.ts';
@@ -62,6 +63,7 @@ async function open(
       allocationBytes: Number(request.contexts.allocationBytes ?? 0n),
       client: clientInfoOf(session),
       ...cachingOf(request, lease, clientGuid),
+      ...instanceOf(context, request),
       leasedNode: () => (lease === null ? null : (door.leases.find(clientGuid, lease.key)?.at ?? null)),
     },
     client,
@@ -86,6 +88,13 @@ function leaseOf(context: Context, { oplockLevel, contexts: { lease } }: CreateR
 /** The same. */
 function durableOf(context: Context, { contexts: { durable } }: CreateRequest): DurableContext | null {
   return durable?.version === 2 && !isVersion3(negotiatedOf(context).dialect) ? null : durable;
+}
+
+/** Of an open that is to be durable. */
+function instanceOf(context: Context, request: CreateRequest): { instance?: AppInstance } {
+  const id = request.contexts.appInstanceId;
+  if (id === null || durableOf(context, request)?.version !== 2) return {};
+  return { instance: { id, clientGuid: negotiatedOf(context).clientGuid } };
 }
 
 const LEASE_BITS = 0x7;
@@ -119,9 +128,9 @@ function register(
 ): FileOpen {
   const { door, session, tree } = context;
   const { clientGuid } = negotiatedOf(context);
-  const { node, place, caching } = opened;
+  const { node, place, caching, isBreaking } = opened;
   const isLeasable = asked !== null && place !== null && node.kind === 'file';
-  const lease = isLeasable ? door.leases.grant(asked, { clientGuid, at: place, caching }) : null;
+  const lease = isLeasable ? door.leases.grant(asked, { clientGuid, at: place, caching, isBreaking }) : null;
   const open: FileOpen = {
     kind: node.kind,
     openId: opened.id,

@@ -60,15 +60,19 @@ const isPath = (name: string, path: readonly string[]): boolean => foldName(name
 export async function replay(context: Context, request: CreateRequest, created: CreatedOnce): Promise<Reply> {
   const { door, tree, session } = context;
   const { open } = created;
-  const wanted = request.contexts.lease;
-  const isOther = open.lease !== null && open.lease.key !== wanted?.key;
-  if (isOther || open.name.account !== session.account || open.name.share !== tree.share) {
+  if (!isSameCache(open, request) || open.name.account !== session.account || open.name.share !== tree.share) {
     throw new SmbError(Status.ACCESS_DENIED);
   }
   if (open.tree === null) await comeBack(door, open, { tree, client: clientInfoOf(session) }).catch(lateAsNotFound);
   else if (open.tree !== tree) throw new SmbError(Status.DUPLICATE_OBJECTID);
   context.opened(open);
   return answer(context, request, created);
+}
+
+/** What was opened with an oplock is not asked for with a lease, nor with the key of another. */
+function isSameCache({ lease, durability }: FileOpen, { contexts: { lease: wanted } }: CreateRequest): boolean {
+  if (lease === null) return wanted === null || durability === null;
+  return lease.key === wanted?.key;
 }
 
 async function answer(

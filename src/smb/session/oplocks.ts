@@ -56,7 +56,7 @@ export class OplockLeases {
   /** For an open that is granted so much; null: the client has the key for something else by now. */
   grant(
     asked: LeaseContext,
-    { clientGuid, at, caching }: Pick<OplockLease, 'clientGuid' | 'at' | 'caching'>,
+    { clientGuid, at, caching, isBreaking }: Pick<OplockLease, 'clientGuid' | 'at' | 'caching' | 'isBreaking'>,
   ): OplockLease | null {
     const { key, version, epoch } = asked;
     const lease = this.find(clientGuid, key) ?? {
@@ -67,11 +67,13 @@ export class OplockLeases {
       opens: new Set(),
       caching: '',
       epoch,
-      isBreaking: false,
+      isBreaking,
     };
     if (lease.at.shareId !== at.shareId || lease.at.nodeId !== at.nodeId) return null;
     if (lease.caching !== caching) lease.epoch = nextEpoch(lease);
     this.#leases.set(nameOf(clientGuid, key), lease);
+    // A client that has not answered in time is not told so.
+    lease.isBreaking = isBreaking;
     setCaching(lease, caching);
     return lease;
   }
@@ -187,8 +189,8 @@ export class ClientOfOpen implements OpenClient {
     else session.connection.notify(session, encodeOplockBreak({ fileId: open.fileId, level: oplockLevelOf(to) }));
   }
 
-  #breakLease(lease: OplockLease, { from, to, mustAnswer }: CachingBreak): void {
-    lease.epoch = nextEpoch(lease);
+  #breakLease(lease: OplockLease, { from, to, mustAnswer, isContinued }: CachingBreak): void {
+    if (!isContinued) lease.epoch = nextEpoch(lease);
     lease.isBreaking = mustAnswer;
     setCaching(lease, mustAnswer ? from : to);
     const session = sessionOf(this.#door, lease);

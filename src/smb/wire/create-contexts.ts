@@ -47,10 +47,15 @@ export interface CreateContexts {
   readonly descriptor: Buffer | null;
   /** ExtA: whether there is one that is not empty. */
   readonly hasExtendedAttributes: boolean;
+  /** SMB2_CREATE_APP_INSTANCE_ID: 16 bytes, in hex. */
+  readonly appInstanceId: string | null;
 }
 
 const NAME_LENGTH_MIN = 4;
 const ENTRY_BYTES = 16;
+
+/** Later contexts have ids for names. */
+const APP_INSTANCE_ID = Buffer.from('45bca66aefa7f74a9008fa462e144d74', 'hex').toString('latin1');
 
 export function decodeContexts(bytes: Buffer): CreateContexts {
   const entries = entriesOf(bytes);
@@ -72,6 +77,7 @@ export function decodeContexts(bytes: Buffer): CreateContexts {
     snapshotAt: map(entries.get('TWrp'), (data) => sized(data, 8).readBigUInt64LE(0)),
     descriptor: entries.get('SecD') ?? null,
     hasExtendedAttributes: (entries.get('ExtA')?.length ?? 0) > 0,
+    appInstanceId: map(entries.get(APP_INSTANCE_ID), (data) => sized(data, 20).toString('hex', 4, 20)),
   };
 }
 

@@ -115,7 +115,17 @@ describe('create contexts', () => {
       snapshotAt: 2n,
       descriptor: Buffer.of(1, 2),
       hasExtendedAttributes: false,
+      appInstanceId: null,
     });
+  });
+
+  test('carry the id of an application, under a name that is no text', () => {
+    const head = '000000001000100000002000';
+    const name = '45bca66aefa7f74a9008fa462e144d74';
+    const named = Buffer.from(`${head}14000000${name}14000000${key}`, 'hex');
+    assert.equal(decodeContexts(named).appInstanceId, key);
+    named.writeUInt32LE(0x13, 12);
+    assert.throws(() => decodeContexts(named), Malformed);
   });
 
   for (const version of [1, 2] as const) {

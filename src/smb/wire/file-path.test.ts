@@ -30,6 +30,9 @@ describe('the name', () => {
     ['a*', 'OBJECT_NAME_INVALID'],
     ['a/b', 'OBJECT_NAME_INVALID'],
     ['con', 'OBJECT_NAME_INVALID'],
+    ['\u{1f600}', '\u{1f600}'],
+    // Half of a character: REST could never name the file, neither in a URL nor in XML.
+    ['a\ud83d', 'OBJECT_NAME_INVALID'],
     [':AFP_AfpInfo', 'OBJECT_NAME_INVALID'],
     ['a:x\\b', 'OBJECT_NAME_INVALID'],
     ['a:AFP_AfpInfo', 'OBJECT_NAME_NOT_FOUND'],

@@ -20,6 +20,8 @@ export interface CachingBreak {
   readonly to: Caching;
   /** The client must say what it keeps, once it has written what it has to write. */
   readonly mustAnswer: boolean;
+  /** It goes on from what the client has answered a moment ago. */
+  readonly isContinued: boolean;
 }
 
 interface ToldBreak extends CachingBreak {
@@ -102,11 +104,12 @@ function attendLease(
   const nowMs = storage.clock.nowMs();
   const asks = uses.asks.filter((ask) => openIds.includes(ask.openId));
   if (breaking !== undefined && nowMs - breaking.sinceMs < BREAK_LIMIT_MS) {
-    const told = { id: breaking.id, openIds, from: caching, to: breaking.to, mustAnswer: true };
-    return { told, isChanged: false };
+    const { id, to, isContinued = false } = breaking;
+    return { told: { id, openIds, from: caching, to, mustAnswer: true, isContinued }, isChanged: false };
   }
-  const left = breaking?.to ?? caching;
-  const to = asks.reduce((least, ask) => (ask.to === 'close' ? least : commonCaching(least, ask.to)), left);
+  // Whoever does not answer in time keeps nothing.
+  const left = breaking === undefined ? caching : '';
+  const to = leastAsked(left, asks);
   removeAsks(tx, uses, asks);
   if (breaking === undefined && to === left) return { told: null, isChanged: asks.length > 0 };
   if (to === left) {
@@ -114,11 +117,16 @@ function attendLease(
     return { told: null, isChanged: true };
   }
   const id = storage.ids.next();
-  const told = { id, openIds, from: left, to, mustAnswer: mustAnswer(left) };
+  const isContinued = asks.some(({ isMeanwhile = false }) => isMeanwhile);
+  const told = { id, openIds, from: left, to, mustAnswer: mustAnswer(left), isContinued };
   if (told.mustAnswer) putCaching(tx, uses, opens, { caching: left, breaking: { id, to, sinceMs: nowMs } });
   else putCaching(tx, uses, opens, { caching: to });
   return { told, isChanged: true };
 }
+
+/** What is left of a cache where all of that is asked of its client. */
+export const leastAsked = (caching: Caching, asks: readonly Ask[]): Caching =>
+  asks.reduce((least, { to }) => (to === 'close' ? least : commonCaching(least, to)), caching);
 
 /** Of all opens with one key. */
 export function putCaching(

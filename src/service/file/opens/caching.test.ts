@@ -112,7 +112,7 @@ for (const [where, client] of [
       nodes.cluster.clock.advance({ seconds: 1 });
       await nodes.beat();
       await opening;
-      assert.equal(await nodes.cachingOf(id), 'RH');
+      assert.equal(await nodes.cachingOf(id), '');
       assert.equal(await smb.opens.acknowledge(id, 'RH'), 'not breaking');
     });
 
@@ -126,6 +126,38 @@ for (const [where, client] of [
       await smb.opens.acknowledge(id, 'RH');
       await Promise.all([reading, writing]);
       assert.equal(await smb.told(), 'RH to none');
+    });
+
+    test('is asked for its handle by itself where an overwriting open came meanwhile, and all who open wait for that', async () => {
+      const smb = client();
+      const other = smb === here ? there : here;
+      const { id } = await smb.open('f', { caching: 'RWH', leaseKey: 'k' });
+      const opening = other.open('f');
+      assert.equal(await smb.told(), 'RWH to RH');
+      const overwriting = other.open('f', { overwrites: true });
+      while ((await nodes.usesCount()) < 2) await turns(1);
+      await smb.opens.acknowledge(id, 'RH');
+      assert.equal(await smb.told(), 'RH to R');
+      const { isBreaking, caching, id: second } = await smb.open('f', { caching: 'RWH', leaseKey: 'k' });
+      assert.deepEqual([isBreaking, caching], [true, 'RH']);
+      await nodes.beat();
+      assert.equal(await nodes.usesCount(), 3, 'its two opens, and what is asked of it');
+      await smb.opens.close(second);
+      await smb.opens.acknowledge(id, 'R');
+      await Promise.all([opening, overwriting]);
+      assert.equal(await smb.told(), 'R to none, unanswered');
+      assert.deepEqual(smb.unheard, []);
+    });
+
+    test('loses what its application opens elsewhere, without being asked', async () => {
+      const smb = client();
+      const open = { share: NO_ACCESS, caching: 'RWH' } as const;
+      await smb.open('f', { ...open, instance: { id: 'app', clientGuid: 'one' } });
+      const instance = { id: 'app', clientGuid: 'two' };
+      const { caching } = await (smb === here ? there : here).open('f', { ...open, instance });
+      assert.equal(caching, 'RWH');
+      assert.equal(await smb.told(), 'closed');
+      assert.equal(await nodes.usesCount(), 1);
     });
 
     test('is told that another has replaced the content, and that one does not wait', async () => {

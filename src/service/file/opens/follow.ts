@@ -2,14 +2,14 @@
 import type { Id } from '../../../base/ids.ts';
 import type { Transaction } from '../../../engine/transact.ts';
 import type { ErrorCode } from '../../../rules/error-code.ts';
-import type { OpenId, Verdict, WantedBreak } from '../../../rules/in-use.ts';
+import type { Verdict, WantedBreak } from '../../../rules/in-use.ts';
 import { type Caching, commonCaching, isCachingWithin } from '../../../rules/oplock.ts';
 import { encodeJson } from '../../records/codec.ts';
 import { useKey } from '../../records/file-keys.ts';
 import { StorageError } from '../../storage-error.ts';
 import { MustWait } from './must-wait.ts';
 import type { NodeUses } from './node-uses.ts';
-import type { AskRecord } from './use-record.ts';
+import type { AskRecord, WantedOfOpen } from './use-record.ts';
 
 /** What is to be asked for by whoever is admitted. */
 export function follow(
@@ -22,13 +22,8 @@ export function follow(
   return verdict.breaks;
 }
 
-export interface Wanted {
-  readonly openId: OpenId;
-  readonly to: AskRecord['to'];
-}
-
 /** Leaves what is asked of clients for their nodes. False: all of it was asked before. */
-export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonly Wanted[]): boolean {
+export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonly WantedOfOpen[]): boolean {
   const isNew = wanted.map(({ openId, to }) => putAsk(tx, uses, { openId, by, to }));
   return isNew.includes(true);
 }
@@ -37,7 +32,7 @@ export function putAsks(tx: Transaction, uses: NodeUses, by: Id, wanted: readonl
 export function putAsk(
   tx: Transaction,
   { at, asks, opens }: NodeUses,
-  { openId, by, to }: Wanted & { by: Id },
+  { openId, by, to }: WantedOfOpen & { by: Id },
 ): boolean {
   const ofOpen = asks.filter((ask) => ask.openId === openId);
   if (ofOpen.some((ask) => covers(ask.to, to))) return false;

@@ -4,22 +4,22 @@
  */
 import type { Clock } from '../../../base/clock.ts';
 import type { ErrorCode } from '../../../rules/error-code.ts';
-import type { WantedBreak } from '../../../rules/in-use.ts';
 import type { UsedNode } from './node-uses.ts';
+import type { WantedOfOpen } from './use-record.ts';
 
 export class MustWait extends Error {
   override readonly name = 'MustWait';
   readonly at: UsedNode;
   /** What was seen, and is to change (`NodeUses.state`). */
   readonly state: string;
-  readonly breaks: readonly WantedBreak[];
+  readonly breaks: readonly WantedOfOpen[];
   /** What the request is refused with once it has waited for too long. */
   readonly code: ErrorCode;
 
   constructor(options: {
     at: UsedNode;
     state: string;
-    breaks: readonly WantedBreak[];
+    breaks: readonly WantedOfOpen[];
     code: ErrorCode;
   }) {
     super('waiting for SMB clients');

@@ -13,9 +13,10 @@ import type { NodeRecord } from '../../records/node-record.ts';
 import type { Storage } from '../../storage.ts';
 import type { FoundNode } from '../load.ts';
 import { follow, putAsks } from './follow.ts';
-import { loadUses, type UsedNode } from './node-uses.ts';
+import { MustWait } from './must-wait.ts';
+import { loadUses, type NodeUses, type UsedNode } from './node-uses.ts';
 import { OpenRefused } from './open-refused.ts';
-import type { ClientInfo, OpenRecord } from './use-record.ts';
+import type { AppInstance, ClientInfo, OpenRecord } from './use-record.ts';
 
 /** Of one file or directory. */
 export const HANDLE_COUNT_MAX = 2_000;
@@ -31,6 +32,7 @@ export interface OpenRequest extends ShareMode {
   /** What the client wishes to cache, with an oplock, or with a lease whose key stands for the client and the file. */
   readonly caching?: Caching;
   readonly leaseKey?: string;
+  readonly instance?: AppInstance;
   readonly client: ClientInfo;
 }
 
@@ -73,6 +75,7 @@ export async function openNode(
     return { id: openId, handleId, node, caching: '', isBreaking: false, place: null, hasAsked: false };
   const place = { account: tree.account, share, shareId: tree.shareId, nodeId: node.id };
   const uses = await loadUses(tx, place);
+  waitForOlder(uses, request);
   const open = smbOpenOf(request, { owner, openId });
   const openable = openableOf(node, nowMs, request);
   const hasAsked = putAsks(tx, uses, owner, follow(uses, judgeOpen(uses.inUse, openable, open)));
@@ -93,10 +96,20 @@ export async function openNode(
     cacheKey,
     ...(breaking === undefined ? {} : { breaking }),
     deletesOnClose,
+    ...(request.instance === undefined ? {} : { instance: request.instance }),
     client: request.client,
     openedAtMs: nowMs,
   });
   return { id: openId, handleId, node, caching, isBreaking: breaking !== undefined, place, hasAsked };
+}
+
+/** What the same application has open from elsewhere is closed by force. */
+function waitForOlder({ at, state, opens }: NodeUses, { instance }: OpenRequest): void {
+  if (instance === undefined) return;
+  const breaks = [...opens]
+    .filter(([, { instance: older }]) => older?.id === instance.id && older.clientGuid !== instance.clientGuid)
+    .map(([openId]) => ({ openId, to: 'close' as const }));
+  if (breaks.length > 0) throw new MustWait({ at, state, breaks, code: 'SharingViolation' });
 }
 
 export function putOpen(tx: Transaction, { shareId, nodeId }: UsedNode, id: OpenId, record: OpenRecord): void {

@@ -315,7 +315,7 @@ export class OpenTable {
   }
 
   #tell({ breaks, closed }: Attended): void {
-    for (const { id, openIds, from, to, mustAnswer } of breaks) {
+    for (const { id, openIds, ...asked } of breaks) {
       const opens = openIds.flatMap((openId) => {
         const held = this.#held.get(openId);
         return held === undefined ? [] : [{ openId, held }];
@@ -323,7 +323,7 @@ export class OpenTable {
       const [first] = opens;
       const isTold = opens.some(({ held }) => held.toldId === id);
       for (const { held } of opens) held.toldId = id;
-      if (first !== undefined && !isTold) first.held.client.breakCaching(first.openId, { from, to, mustAnswer });
+      if (first !== undefined && !isTold) first.held.client.breakCaching(first.openId, asked);
     }
     for (const openId of closed) {
       const held = this.#held.get(openId);

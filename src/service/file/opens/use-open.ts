@@ -4,13 +4,13 @@ import type { Transaction } from '../../../engine/transact.ts';
 import { type ByteLock, isLockable, type LockRange } from '../../../rules/byte-lock.ts';
 import { isReadOnly } from '../../../rules/file-attributes.ts';
 import type { OpenId } from '../../../rules/in-use.ts';
-import { type Caching, isCachingWithin } from '../../../rules/oplock.ts';
+import { type Caching, isCachingWithin, mustAnswer, nextStep } from '../../../rules/oplock.ts';
 import { judgeDeletion, judgeLock } from '../../../rules/smb-open.ts';
 import { encodeJson } from '../../records/codec.ts';
 import { useKey } from '../../records/file-keys.ts';
 import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
-import { putCaching } from './attend.ts';
+import { leastAsked, putCaching } from './attend.ts';
 import { putPending } from './close-open.ts';
 import { follow, putAsks } from './follow.ts';
 import { MustWait } from './must-wait.ts';
@@ -110,8 +110,20 @@ export async function acknowledgeBreak(tx: Transaction, using: Using, caching: C
   if (open.breaking === undefined) return 'not breaking';
   if (!isCachingWithin(caching, open.breaking.to)) return 'too much';
   const opens = [...uses.opens].filter(([, { cacheKey }]) => cacheKey === open.cacheKey);
-  putCaching(tx, uses, opens, { caching });
+  putCaching(tx, uses, opens, { caching, ...goOn(using, { uses, opens, caching }) });
   return 'acknowledged';
+}
+
+/** More that was asked for meanwhile is asked of it in the same commit: nobody who waits for it takes it for over. */
+function goOn(
+  { storage }: Using,
+  { uses, opens, caching }: { uses: NodeUses; opens: readonly (readonly [OpenId, OpenRecord])[]; caching: Caching },
+): Pick<OpenRecord, 'breaking'> {
+  const asks = uses.asks.filter(({ openId }) => opens.some(([id]) => id === openId));
+  const to = leastAsked(caching, asks);
+  if (to === caching || !mustAnswer(caching)) return {};
+  const breaking = { id: storage.ids.next(), to: nextStep(caching, to), sinceMs: storage.clock.nowMs() };
+  return { breaking: { ...breaking, isContinued: true } };
 }
 
 /** A client that had lost its connection has come back. */

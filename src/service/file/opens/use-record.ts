@@ -5,6 +5,7 @@
  */
 import type { Id } from '../../../base/ids.ts';
 import type { EntryKind } from '../../../rules/file-attributes.ts';
+import type { OpenId } from '../../../rules/in-use.ts';
 import type { Caching, CachingStyle } from '../../../rules/oplock.ts';
 import type { ShareMode } from '../../../rules/share-mode.ts';
 
@@ -14,6 +15,15 @@ export interface ClientInfo {
   readonly ip: string;
   readonly name: string;
   readonly sessionId: string;
+}
+
+/**
+ * An application that may go on elsewhere ([MS-SMB2] 2.2.13.2.13): what it has opened from one client is closed when it
+ * opens the same from another.
+ */
+export interface AppInstance {
+  readonly id: string;
+  readonly clientGuid: string;
 }
 
 export interface OpenRecord extends ShareMode {
@@ -27,6 +37,7 @@ export interface OpenRecord extends ShareMode {
   readonly cacheKey: string;
   readonly breaking?: Breaking;
   readonly deletesOnClose: boolean;
+  readonly instance?: AppInstance;
   readonly client: ClientInfo;
   readonly openedAtMs: number;
   /** When a client that had lost its connection came back to it. */
@@ -62,4 +73,9 @@ export interface AskRecord {
   readonly to: Caching | 'close';
   /** The client had not answered something else by then. */
   readonly isMeanwhile?: true;
+}
+
+export interface WantedOfOpen {
+  readonly openId: OpenId;
+  readonly to: AskRecord['to'];
 }
