@@ -81,6 +81,14 @@ async function statuses(...requests: readonly WireRequest[]): Promise<string[]> 
 
 const textOf = ({ body }: Answer): string => body.subarray(16, 16 + body.readUInt32LE(4)).toString();
 
+const notify = (): WireRequest => related(CommandCode.CHANGE_NOTIFY, changeNotifyBody(NO_FILE_ID));
+
+/** Until it has credits for so much. */
+async function saveUp(creditCount: number): Promise<void> {
+  const asked = Math.ceil(creditCount / 250);
+  await Promise.all(Array.from({ length: asked + 1 }, () => client.request(CommandCode.ECHO, EMPTY_REQUEST)));
+}
+
 describe('what is handed on', () => {
   test('a file that is opened is meant by the requests after it', LIMIT, async () => {
     const answers = await send(create('a'), write('some text'), read(), close());
@@ -216,7 +224,6 @@ describe('where a chain ends', () => {
 describe('requests that wait', () => {
   const watched = 'watched';
   const openDirectory = (): WireRequest => create(watched, { options: DIRECTORY_FILE });
-  const notify = (): WireRequest => related(CommandCode.CHANGE_NOTIFY, changeNotifyBody(NO_FILE_ID));
   const exclusive = { offset: 0n, length: 10n, flags: LOCK_EXCLUSIVE };
   const lock = (): WireRequest => related(CommandCode.LOCK, lockBody(NO_FILE_ID, [exclusive]));
 
@@ -287,12 +294,6 @@ describe('requests that wait', () => {
 });
 
 describe('compounds without end', () => {
-  /** Until it has credits for so much. */
-  async function saveUp(creditCount: number): Promise<void> {
-    const asked = Math.ceil(creditCount / 250);
-    await Promise.all(Array.from({ length: asked + 1 }, () => client.request(CommandCode.ECHO, EMPTY_REQUEST)));
-  }
-
   test('thousands of requests in one message are answered, each once', LIMIT, async () => {
     await saveUp(5_000);
     const answers = await send(...Array.from({ length: 5_000 }, echo));

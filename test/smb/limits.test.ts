@@ -45,6 +45,11 @@ async function openPathsOf({ share }: TestDoor): Promise<string[]> {
   return handles.map(({ path }) => path).sort();
 }
 
+const setUp = (client: WireClient): Promise<string> => {
+  client.sessionId = 0n;
+  return statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(ntlmNegotiate()));
+};
+
 describe('clients that stand still', () => {
   test('whoever does not sign in is ended, wherever it stopped; users are not', LIMIT, async () => {
     const door = await openTestDoor({ limits: { signInTimeoutMs: 200 } });
@@ -171,11 +176,6 @@ test('bytes that are being written are not gathered in memory without end', LIMI
 });
 
 describe('how much a client may have', () => {
-  const setUp = (client: WireClient): Promise<string> => {
-    client.sessionId = 0n;
-    return statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(ntlmNegotiate()));
-  };
-
   test('sessions beyond the limit are refused, also such as were only begun, until one ends', LIMIT, async () => {
     const door = await openTestDoor({ limits: { sessionCountMax: 3 } });
     const client = await signedIn(door);

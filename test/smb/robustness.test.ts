@@ -120,6 +120,62 @@ function smb1Negotiate(dialect: string): Buffer {
   return Buffer.concat([header, dialects]);
 }
 
+/** Two requests, of which the first says where the second begins. */
+const twoRequests = async (client: WireClient, nextCommand: number): Promise<Buffer> => {
+  const first = client.header({ messageId: await client.take(), nextCommand });
+  const second = client.header({ messageId: await client.take() });
+  return Buffer.concat([first, EMPTY_REQUEST, Buffer.alloc(4), second, EMPTY_REQUEST]);
+};
+
+const context = (name: string, data: Buffer, change: (entry: Buffer) => void = () => {}): Buffer => {
+  const entry = Buffer.alloc(24 + data.length);
+  entry.writeUInt16LE(16, 4);
+  entry.writeUInt16LE(4, 6);
+  entry.writeUInt16LE(24, 10);
+  entry.writeUInt32LE(data.length, 12);
+  entry.write(name, 16, 'latin1');
+  data.copy(entry, 24);
+  change(entry);
+  return entry;
+};
+
+const withContexts = (contexts: Buffer): Buffer => {
+  const body = Buffer.concat([createBody('made-by-context'), contexts]);
+  body.writeUInt32LE(HEADER_BYTES + body.length - contexts.length, 48);
+  body.writeUInt32LE(contexts.length, 52);
+  return body;
+};
+
+/** The request with another file's id in it. */
+const withFileId = (body: Buffer, fileId: Buffer): Buffer => {
+  const changed = Buffer.from(body);
+  fileId.copy(changed, body.indexOf(someId));
+  return changed;
+};
+
+const at = (body: Buffer, offset: bigint): Buffer => {
+  body.writeBigUInt64LE(offset, 8);
+  return body;
+};
+
+const element = (offset: bigint) => ({ offset, length: 1n, flags: LOCK_EXCLUSIVE_AT_ONCE });
+
+const challengeOf = async (client: WireClient): Promise<Buffer> => {
+  client.sessionId = 0n;
+  const { header, body } = await client.request(CommandCode.SESSION_SETUP, sessionSetup(ntlmNegotiate()));
+  assert.equal(statusName(header.status), 'MORE_PROCESSING_REQUIRED');
+  client.sessionId = header.sessionId;
+  return body.subarray(8);
+};
+
+const right = (challenge: Buffer): Buffer => ntlmAuthenticate(challenge, target.user, target.password);
+
+function withUInt32(token: Buffer, offset: number, value: number): Buffer {
+  const changed = Buffer.from(token);
+  changed.writeUInt32LE(value, offset);
+  return changed;
+}
+
 describe('what is no message of SMB2', () => {
   const HTTP = Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   for (const [who, open] of [
@@ -240,12 +296,6 @@ describe('messages out of turn', () => {
 });
 
 describe('compounds that cannot be taken apart', () => {
-  /** Two requests, of which the first says where the second begins. */
-  const twoRequests = async (client: WireClient, nextCommand: number): Promise<Buffer> => {
-    const first = client.header({ messageId: await client.take(), nextCommand });
-    const second = client.header({ messageId: await client.take() });
-    return Buffer.concat([first, EMPTY_REQUEST, Buffer.alloc(4), second, EMPTY_REQUEST]);
-  };
   const rows = [
     ['off the alignment', 73],
     ['in the header itself', 8],
@@ -375,23 +425,6 @@ describe('requests of the wrong form', () => {
 
   test('CREATE with contexts that are not what they say is refused, and the connection goes on', LIMIT, async () => {
     const client = await signedIn();
-    const context = (name: string, data: Buffer, change: (entry: Buffer) => void = () => {}): Buffer => {
-      const entry = Buffer.alloc(24 + data.length);
-      entry.writeUInt16LE(16, 4);
-      entry.writeUInt16LE(4, 6);
-      entry.writeUInt16LE(24, 10);
-      entry.writeUInt32LE(data.length, 12);
-      entry.write(name, 16, 'latin1');
-      data.copy(entry, 24);
-      change(entry);
-      return entry;
-    };
-    const withContexts = (contexts: Buffer): Buffer => {
-      const body = Buffer.concat([createBody('made-by-context'), contexts]);
-      body.writeUInt32LE(HEADER_BYTES + body.length - contexts.length, 48);
-      body.writeUInt32LE(contexts.length, 52);
-      return body;
-    };
     const data = Buffer.alloc(8);
     const rows: [string, Buffer][] = [
       ['too short', Buffer.alloc(8)],
@@ -488,12 +521,6 @@ describe('requests that mean nothing', () => {
 
   const THROUGH_OPENS = ['CLOSE', 'FLUSH', 'READ', 'WRITE', 'LOCK', 'QUERY_DIRECTORY', 'CHANGE_NOTIFY', 'QUERY_INFO'];
   const throughOpens = REQUESTS.filter(([name]) => [...THROUGH_OPENS, 'SET_INFO', 'OPLOCK_BREAK'].includes(name));
-  /** The request with another file's id in it. */
-  const withFileId = (body: Buffer, fileId: Buffer): Buffer => {
-    const changed = Buffer.from(body);
-    fileId.copy(changed, body.indexOf(someId));
-    return changed;
-  };
 
   test('what is not open is refused, also what another has open, or the user on another share', LIMIT, async () => {
     const client = await signedIn();
@@ -594,10 +621,6 @@ describe('requests for too much', () => {
   test('offsets beyond every file are refused or beyond the end', LIMIT, async () => {
     const client = await signedIn();
     const fileId = await client.create('offsets');
-    const at = (body: Buffer, offset: bigint): Buffer => {
-      body.writeBigUInt64LE(offset, 8);
-      return body;
-    };
     for (const offset of [2n ** 63n - 1n, 2n ** 63n, 0xffff_ffff_ffff_fff0n, 0xffff_ffff_ffff_ffffn]) {
       const read = at(readBody(fileId, 0, 100), offset);
       assert.equal(await statusOf(client, CommandCode.READ, read), 'INVALID_PARAMETER', `READ at ${offset}`);
@@ -612,7 +635,6 @@ describe('requests for too much', () => {
   test('locks that do not fit into the request, or are too many, are refused', LIMIT, async () => {
     const client = await signedIn();
     const fileId = await client.create('locked');
-    const element = (offset: bigint) => ({ offset, length: 1n, flags: LOCK_EXCLUSIVE_AT_ONCE });
     for (const count of [0, 2, 1_000, 0xffff]) {
       const body = lockBody(fileId, [element(0n)]);
       body.writeUInt16LE(count, 2);
@@ -631,14 +653,6 @@ describe('requests for too much', () => {
 });
 
 describe('signing in with what makes no sense', () => {
-  const challengeOf = async (client: WireClient): Promise<Buffer> => {
-    client.sessionId = 0n;
-    const { header, body } = await client.request(CommandCode.SESSION_SETUP, sessionSetup(ntlmNegotiate()));
-    assert.equal(statusName(header.status), 'MORE_PROCESSING_REQUIRED');
-    client.sessionId = header.sessionId;
-    return body.subarray(8);
-  };
-
   test('a first token that is none is refused', LIMIT, async () => {
     const client = await negotiated();
     const ntlm = ntlmNegotiate();
@@ -663,7 +677,6 @@ describe('signing in with what makes no sense', () => {
 
   test('a second token that is none is refused, and one may begin again', LIMIT, async () => {
     const client = await negotiated();
-    const right = (challenge: Buffer): Buffer => ntlmAuthenticate(challenge, target.user, target.password);
     const changes: [string, (token: Buffer) => Buffer][] = [
       ['nothing', () => Buffer.alloc(0)],
       ['the first one again', () => ntlmNegotiate()],
@@ -687,12 +700,6 @@ describe('signing in with what makes no sense', () => {
     assert.equal(await statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(right(challenge))), 'SUCCESS');
     client.destroy();
   });
-
-  function withUInt32(token: Buffer, offset: number, value: number): Buffer {
-    const changed = Buffer.from(token);
-    changed.writeUInt32LE(value, offset);
-    return changed;
-  }
 });
 
 describe('a client that goes away', () => {

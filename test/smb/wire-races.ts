@@ -9,7 +9,7 @@ import { outcome, type Reachable, refusal } from '../harness/clients.ts';
 import { freshShare, shareClient } from '../harness/file-clients.ts';
 import { meanwhile, successes, tally, together, turns } from '../harness/parallel.ts';
 import { smbOutcome } from '../harness/smb-refusal.ts';
-import { CREATE, OPEN, SHARES_NOTHING, type SmbReachable, type WireFile, WireShare } from '../harness/wire-share.ts';
+import { CREATE, OPEN, SHARES_NOTHING, type SmbReachable, WireShare } from '../harness/wire-share.ts';
 
 const CLIENTS = 16;
 const ROUNDS = 6;
@@ -149,7 +149,7 @@ export const RACES: readonly Race[] = [
           const writes = overlapping(lengthBytes, round);
           await race(opens, async (open, index) => {
             await turns(round % 3);
-            await (open as WireFile).write(...(writes[index] as Written));
+            await open.write(...(writes[index] as Written));
           });
           assertInSomeOrder(await fileAt(ground.share, 'file').downloadToBuffer(), writes);
         }
@@ -361,10 +361,10 @@ export const RACES: readonly Race[] = [
       const [mover, ...makers] = (await ground.smb(4)) as [WireShare, ...WireShare[]];
       const names = ['here', 'there'] as const;
       await ground.share.createDirectory('here');
-      let [place, renames] = [0, 0];
+      const moved = { place: 0, times: 0 };
       const making = race(makers, async (client, index) => {
         const made: string[] = [];
-        for (let number = 0; made.length < 8 || renames < 2; number++) {
+        for (let number = 0; made.length < 8 || moved.times < 2; number++) {
           const name = `${index}-${number}`;
           const creating = client.with(`${names[number % 2]}/${name}`, { disposition: CREATE }, async () => {});
           const answer = await smbOutcome(creating);
@@ -377,17 +377,19 @@ export const RACES: readonly Race[] = [
       });
       await meanwhile(making, async () => {
         const answer = await smbOutcome(
-          mover.with(names[place] as string, { disposition: OPEN }, (open) => open.rename(names[1 - place] as string)),
+          mover.with(names[moved.place] as string, { disposition: OPEN }, (open) =>
+            open.rename(names[1 - moved.place] as string),
+          ),
         );
         // Somebody has a file open in it.
         if (answer === 'ACCESS_DENIED') return;
         assert.equal(answer, 'ok');
-        place = 1 - place;
-        renames += 1;
+        moved.place = 1 - moved.place;
+        moved.times += 1;
       });
       const made = (await making).flat();
-      assert.deepEqual(await namesIn(ground.share), [names[place]]);
-      assert.deepEqual((await namesIn(ground.share, names[place])).toSorted(), made.toSorted());
+      assert.deepEqual(await namesIn(ground.share), [names[moved.place]]);
+      assert.deepEqual((await namesIn(ground.share, names[moved.place])).toSorted(), made.toSorted());
     },
   ],
   [
@@ -453,7 +455,7 @@ function assertInSomeOrder(found: Buffer, writes: readonly Written[]): void {
     for (const [at, written] of ordered) bytes.set(written, at);
     return bytes;
   };
-  const isOne = laid(writes).equals(found) || laid([...writes].reverse()).equals(found);
+  const isOne = laid(writes).equals(found) || laid(writes.toReversed()).equals(found);
   assert.ok(isOne, `torn: ${[...new Set(found)].map((byte) => String.fromCharCode(byte)).join('')}`);
 }
 
