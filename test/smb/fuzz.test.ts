@@ -40,6 +40,7 @@ const MESSAGES_PER_LANE = 750;
 const MESSAGES_PER_CONNECTION = 40;
 const SIGN_INS = 600;
 const OPENS_KNOWN_MAX = 8;
+const FILE_COUNT = 50;
 const ATTRIBUTE_DIRECTORY = 0x10;
 const DISPOSITION_AT = HEADER_BYTES + 36;
 const OPEN = 1;
@@ -114,11 +115,18 @@ class FuzzClient {
     await wire.treeConnect('share');
     const files = wire.treeId;
     const client = new FuzzClient(wire, random, [files, files, files, pipes]);
-    await client.#create(files, createBody(`file-${random.below(4)}`));
-    await client.#create(files, createBody(`directory-${random.below(4)}`, { options: DIRECTORY_FILE }));
-    await client.#create(files, createBody('', { options: DIRECTORY_FILE }));
     await client.#create(pipes, createBody('srvsvc'));
+    await client.#create(files, createBody('', { options: DIRECTORY_FILE }));
     return client;
+  }
+
+  /** Some of each: requests close them by and by. */
+  async #haveOpens(): Promise<void> {
+    const [files = 0] = this.#trees;
+    const countOf = (wanted: boolean): number => this.#known.filter(({ isDirectory }) => isDirectory === wanted).length;
+    const number = this.#random.below(FILE_COUNT);
+    if (countOf(false) < 3) await this.#create(files, createBody(`file-${number}`));
+    if (countOf(true) < 2) await this.#create(files, createBody(`directory-${number}`, { options: DIRECTORY_FILE }));
   }
 
   /** Others may have made that impossible. */
@@ -130,6 +138,7 @@ class FuzzClient {
   /** With ids that mean something, and then out of order. */
   async message(): Promise<{ bytes: Buffer; isHeadless: boolean }> {
     const random = this.#random;
+    await this.#haveOpens();
     const whole = random.pick(MESSAGES);
     const known = this.#pickFor((whole[0] as Buffer).readUInt16LE(12));
     this.#meant = known;
@@ -234,8 +243,8 @@ function leaseAnswer(told: Buffer): Buffer {
 
 test('requests out of order are answered or end their connection, and harm nobody', async (t) => {
   t.diagnostic(`seed ${seed}`);
-  for (const number of [0, 1, 2, 3]) {
-    await door.share.createFile(`file-${number}`, Buffer.alloc(100_000, number));
+  for (let number = 0; number < FILE_COUNT; number++) {
+    await door.share.createFile(`file-${number}`, Buffer.alloc(10_000, number));
     await door.share.createDirectory(`directory-${number}`);
     await door.share.createFile(`directory-${number}/file`, Buffer.from('text'));
   }
@@ -262,8 +271,8 @@ test('requests out of order are answered or end their connection, and harm nobod
       if (door.errors.length > 0) faults.push(`${inspected(door.errors[0])}, ${shown}`);
       if (sentCount % 100 === 0) {
         const written = Buffer.from(`beside ${sentCount}`);
-        await beside.write(besideId, 0, written);
-        assert.deepEqual(await beside.read(besideId, 0, written.length), written);
+        await beside.write(besideId, 1_000 * number, written);
+        assert.deepEqual(await beside.read(besideId, 1_000 * number, written.length), written);
         assert.ok(memoryBytes() - memoryBefore < MEMORY_BYTES_MAX, 'memory is used without end');
       }
       if (answers !== null && !isHeadless && sentCount % MESSAGES_PER_CONNECTION !== 0) continue;
