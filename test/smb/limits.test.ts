@@ -52,7 +52,7 @@ const setUp = (client: WireClient): Promise<string> => {
 
 describe('clients that stand still', () => {
   test('whoever does not sign in is ended, wherever it stopped; users are not', LIMIT, async () => {
-    const door = await openTestDoor({ limits: { signInTimeoutMs: 200 } });
+    const door = await openTestDoor({ limits: { signInTimeoutMs: 1_500 } });
     const user = await signedIn(door);
     const silent = await WireClient.connect(door.port);
     const negotiated = await WireClient.connect(door.port);
@@ -69,7 +69,7 @@ describe('clients that stand still', () => {
   });
 
   test('whoever has nothing open and says nothing is ended; whoever has something open is not', LIMIT, async () => {
-    const door = await openTestDoor({ limits: { idleTimeoutMs: 300, sendTimeoutMs: 200 } });
+    const door = await openTestDoor({ limits: { idleTimeoutMs: 1_000, sendTimeoutMs: 700 } });
     // Those who stay are silent for longer than the one who goes.
     const holder = await signedIn(door);
     const fileId = await holder.create('held');
@@ -89,7 +89,7 @@ describe('clients that stand still', () => {
 });
 
 describe('a client that never takes what is sent to it', () => {
-  const limits = { underWayBytesMax: 4 * MIB, sendTimeoutMs: 300 };
+  const limits = { underWayBytesMax: 4 * MIB, sendTimeoutMs: 1_000 };
   const COUNT = 400;
 
   /** A client with credits for all it is going to ask for, and a file of 1 MiB. */

@@ -677,22 +677,27 @@ describe('signing in with what makes no sense', () => {
 
   test('a second token that is none is refused, and one may begin again', LIMIT, async () => {
     const client = await negotiated();
-    const changes: [string, (token: Buffer) => Buffer][] = [
-      ['nothing', () => Buffer.alloc(0)],
-      ['the first one again', () => ntlmNegotiate()],
-      ['cut off in its fields', (token) => token.subarray(0, 40)],
-      ['cut off in what they point to', (token) => token.subarray(0, 100)],
-      ['a response outside', (token) => withUInt32(token, 24, 0xffff_fff0)],
-      ['a response in the head', (token) => withUInt32(token, 24, 0)],
-      ['a response of no length', (token) => withUInt32(token, 20, 0)],
-      ['a response of 16 bytes', (token) => withUInt32(token, 20, 0x0010_0010)],
-      ['a user outside', (token) => withUInt32(token, 40, 0xffff_fff0)],
-      ['a session key outside', (token) => withUInt32(withUInt32(token, 52, 0x0010_0010), 56, 0xffff_fff0)],
-      ['another password', (token) => withUInt32(token, 64 + 24 + 4, 17)],
+    // What is no answer to a challenge at all is told apart from a wrong one.
+    const changes: [string, (token: Buffer) => Buffer, string][] = [
+      ['nothing', () => Buffer.alloc(0), 'INVALID_PARAMETER'],
+      ['the first one again', () => ntlmNegotiate(), 'INVALID_PARAMETER'],
+      ['cut off in its fields', (token) => token.subarray(0, 40), 'INVALID_PARAMETER'],
+      ['cut off in what they point to', (token) => token.subarray(0, 100), 'INVALID_PARAMETER'],
+      ['a response outside', (token) => withUInt32(token, 24, 0xffff_fff0), 'INVALID_PARAMETER'],
+      ['a response in the head', (token) => withUInt32(token, 24, 0), 'LOGON_FAILURE'],
+      ['a response of no length', (token) => withUInt32(token, 20, 0), 'LOGON_FAILURE'],
+      ['a response of 16 bytes', (token) => withUInt32(token, 20, 0x0010_0010), 'LOGON_FAILURE'],
+      ['a user outside', (token) => withUInt32(token, 40, 0xffff_fff0), 'INVALID_PARAMETER'],
+      [
+        'a session key outside',
+        (token) => withUInt32(withUInt32(token, 52, 0x0010_0010), 56, 0xffff_fff0),
+        'INVALID_PARAMETER',
+      ],
+      ['another password', (token) => withUInt32(token, 64 + 24 + 4, 17), 'LOGON_FAILURE'],
     ];
-    for (const [what, change] of changes) {
+    for (const [what, change, status] of changes) {
       const token = change(right(await challengeOf(client)));
-      assert.equal(await statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(token)), 'LOGON_FAILURE', what);
+      assert.equal(await statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(token)), status, what);
       const again = await statusOf(client, CommandCode.SESSION_SETUP, sessionSetup(token));
       assert.equal(again, 'USER_SESSION_DELETED', 'a sign-in that was refused is over');
     }

@@ -76,7 +76,6 @@ export const LONG_SUITES: ReadonlySet<string> = new Set([
   'credits',
   'dir',
   'lease',
-  'maxfid',
   'notify',
   'oplock',
   'secleak',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandCode, encodeHeader, HEADER_BYTES, type Header } from '../wire/header.ts';
-import { isPaid, paddingOf, splitCompound } from './compound.ts';
+import { heldBytesOf, isPaid, paddingOf, splitCompound } from './compound.ts';
 
 function headerOf(given: Partial<Header>): Buffer {
   return encodeHeader({
@@ -73,3 +73,29 @@ test('what is too short to say how long it is costs one credit', () => {
   const header = { command: CommandCode.READ, creditCharge: 1 } as Header;
   assert.equal(isPaid({ header, bytes: Buffer.alloc(HEADER_BYTES + 2) }), true);
 });
+
+for (const [what, command, { charge, saidAt, saidBytes }, held] of [
+  ['a READ takes what it asks for', CommandCode.READ, { charge: 16, saidAt: 4, saidBytes: 1_000_000 }, 1_000_000],
+  [
+    'a READ takes no more than it has paid for',
+    CommandCode.READ,
+    { charge: 2, saidAt: 4, saidBytes: 1_000_000 },
+    131_072,
+  ],
+  ['an IOCTL takes its output', CommandCode.IOCTL, { charge: 1, saidAt: 44, saidBytes: 4_096 }, 4_096],
+  [
+    'CHANGE_NOTIFY takes nothing: it may wait for ever',
+    CommandCode.CHANGE_NOTIFY,
+    { charge: 1, saidAt: 4, saidBytes: 9 },
+    0,
+  ],
+  ['a WRITE takes nothing: its bytes are there', CommandCode.WRITE, { charge: 1, saidAt: 4, saidBytes: 60_000 }, 0],
+] as const) {
+  test(`beside its message ${what}`, () => {
+    const body = Buffer.alloc(56);
+    body.writeUInt32LE(saidBytes, saidAt);
+    const bytes = Buffer.concat([headerOf({ command }), body]);
+    const header = { command, creditCharge: charge } as Header;
+    assert.equal(heldBytesOf({ header, bytes }), bytes.length + held);
+  });
+}
