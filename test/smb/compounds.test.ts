@@ -35,7 +35,7 @@ import { until } from '../harness/until.ts';
 
 const LIMIT = { timeout: 30_000 };
 const MIB = 1024 * 1024;
-const TRANSFER_BYTES_MAX = 8 * MIB;
+const TRANSFER_BYTES_MAX = MIB;
 const FILE_DISPOSITION = 0x0d;
 const OPEN = 1;
 const CREATE_NEW = 2;

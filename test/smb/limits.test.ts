@@ -372,11 +372,10 @@ describe('the server closes', () => {
     const door = await openTestDoor({ limits: { closeTimeoutMs: 200 } });
     const client = await signedIn(door);
     const fileId = await client.create('large');
-    await client.write(fileId, 0, Buffer.alloc(8 * MIB, 7));
+    await client.write(fileId, 0, Buffer.alloc(MIB, 7));
     await Promise.all(Array.from({ length: 10 }, () => client.request(CommandCode.ECHO, EMPTY_REQUEST)));
     client.socket.pause();
-    for (let number = 0; number < 8; number++)
-      void client.request(CommandCode.READ, readBody(fileId, 0, 8 * MIB), 8 * MIB);
+    for (let number = 0; number < 48; number++) void client.request(CommandCode.READ, readBody(fileId, 0, MIB), MIB);
     await until({ what: 'all was sent', ...SOON }, () => client.socket.writableLength === 0);
     await door.close();
     client.destroy();

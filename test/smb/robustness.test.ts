@@ -43,7 +43,7 @@ import {
 import { until } from '../harness/until.ts';
 
 const LIMIT = { timeout: 30_000 };
-const TRANSFER_BYTES_MAX = 8 * 1024 * 1024;
+const TRANSFER_BYTES_MAX = 1024 * 1024;
 const MESSAGE_BYTES_MAX = TRANSFER_BYTES_MAX + 256 * 1024;
 const STRANGER_BYTES_MAX = 64 * 1024;
 const CREDIT_BYTES = 65_536;
