@@ -1,20 +1,42 @@
 /** Something that a TestClient has open, without CREATE: as the service opens it, with the rights that a test says. */
 import { randomBytes } from 'node:crypto';
 import type { Moment } from '../../src/rules/moment.ts';
-import { ALL_ACCESS } from '../../src/rules/share-mode.ts';
+import { type Access, ALL_ACCESS } from '../../src/rules/share-mode.ts';
+import type { FileName } from '../../src/service/file/load.ts';
 import type { FileOpen } from '../../src/smb/session/open.ts';
 import { FULL_ACCESS } from '../../src/smb/wire/access.ts';
+import type { TestShare } from './file-store.ts';
 import type { TestClient } from './smb-context.ts';
 import { ACCOUNT } from './store.ts';
 
-export async function openFor(
+interface OpenedAs {
+  readonly access?: number;
+  readonly snapshot?: Moment | null;
+}
+
+/** In the share that is called so. */
+export const openFor = (
   client: TestClient,
   path: string,
-  { access = FULL_ACCESS, snapshot = null }: { access?: number; snapshot?: Moment | null } = {},
+  { snapshot = null, ...as }: OpenedAs = {},
+): Promise<FileOpen> =>
+  openNamed(client, { account: ACCOUNT, share: 'share', path: path === '' ? [] : path.split('/'), snapshot }, as);
+
+export const openPath = (
+  client: TestClient,
+  share: TestShare,
+  path: string,
+  { snapshot = null, ...as }: OpenedAs = {},
+): Promise<FileOpen> => openNamed(client, share.nameOf(path, snapshot), as);
+
+/** `uses`: what it does with the file, as far as others are concerned; all, if it is not said. */
+export async function openNamed(
+  client: TestClient,
+  name: FileName,
+  { access = FULL_ACCESS, uses = ALL_ACCESS, mode = 0 }: { access?: number; uses?: Access; mode?: number } = {},
 ): Promise<FileOpen> {
-  const name = { account: ACCOUNT, share: 'share', path: path === '' ? [] : path.split('/'), snapshot };
   const request = {
-    access: ALL_ACCESS,
+    access: uses,
     share: ALL_ACCESS,
     client: { ip: '10.0.0.5:50312', name: 'desktop', sessionId: String(client.session.id) },
   };
@@ -28,7 +50,7 @@ export async function openFor(
     place: opened.place,
     name,
     access,
-    mode: 0,
+    mode,
     deletesOnClose: false,
     caching: opened.caching,
     lease: null,

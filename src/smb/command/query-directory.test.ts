@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { TestShare } from '../../../test/harness/file-store.ts';
 import { together } from '../../../test/harness/parallel.ts';
 import { bodyOfReply, makeContext, statusNameOf, type TestClient } from '../../../test/harness/smb-context.ts';
-import { openPath } from '../../../test/harness/smb-open.ts';
+import { openPath } from '../../../test/harness/smb-opens.ts';
 import { transact } from '../../engine/transact.ts';
 import { encodeJson } from '../../service/records/codec.ts';
 import { nodeKey } from '../../service/records/file-keys.ts';

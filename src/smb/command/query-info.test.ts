@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { TestShare } from '../../../test/harness/file-store.ts';
 import { bodyOfReply, makeContext, statusNameOf, TestClient } from '../../../test/harness/smb-context.ts';
-import { openPath } from '../../../test/harness/smb-open.ts';
+import { openPath } from '../../../test/harness/smb-opens.ts';
 import { parseSddl } from '../../rules/sddl.ts';
 import { decodeDescriptor, encodeDescriptor, type SecurityDescriptor } from '../../rules/security-descriptor.ts';
 import { NO_CHANGES } from '../../service/file/properties.ts';

@@ -3,13 +3,13 @@ import { beforeEach, describe, test } from 'node:test';
 import { refusal, type TestShare } from '../../../test/harness/file-store.ts';
 import { namesIn, pictureOf } from '../../../test/harness/file-tree.ts';
 import { bodyOfReply, type MadeContext, makeContext, statusNameOf } from '../../../test/harness/smb-context.ts';
+import { openNamed } from '../../../test/harness/smb-opens.ts';
 import { ARCHIVE, HIDDEN, READ_ONLY } from '../../rules/file-attributes.ts';
 import { ChangeFilter, type FileChange } from '../../rules/file-change.ts';
 import { fileTimeAt } from '../../rules/file-time.ts';
 import { INFINITE_SECONDS } from '../../rules/lease.ts';
 import { parseSddl } from '../../rules/sddl.ts';
 import { encodeDescriptor, type SecurityDescriptor } from '../../rules/security-descriptor.ts';
-import { ALL_ACCESS } from '../../rules/share-mode.ts';
 import { getFileProperties } from '../../service/file/get-file.ts';
 import { leaseFile } from '../../service/file/lease-file.ts';
 import type { UsedPlace } from '../../service/file/opens/open-node.ts';
@@ -37,7 +37,8 @@ const LEASE_ID = 'aaaaaaaa-0000-0000-0000-000000000000';
 
 let made: MadeContext;
 let share: TestShare;
-let nextId = 1n;
+/** NON_DIRECTORY_FILE, as the open was made. */
+const NON_DIRECTORY = 0x40;
 
 beforeEach(async () => {
   made = await makeContext();
@@ -46,48 +47,13 @@ beforeEach(async () => {
   for (const path of ['f', 'd/1']) await share.createFile(path, Buffer.from(path.padEnd(10, '.')));
 });
 
-async function open(
+const open = (
   path: string,
   { access = FULL_ACCESS, snapshot = null }: { access?: number; snapshot?: string | null } = {},
-): Promise<FileOpen> {
-  const { storage, client } = made;
+): Promise<FileOpen> => {
   const name = share.nameOf(path, snapshot);
-  const opened = await storage.opens.open(
-    name,
-    {
-      access: shareAccessOf(access),
-      share: ALL_ACCESS,
-      client: { ip: '10.0.0.5:50312', name: 'desktop', sessionId: '1' },
-    },
-    { breakCaching() {}, closed() {} },
-  );
-  const id = nextId++;
-  const fileOpen: FileOpen = {
-    fileId: { persistent: id, volatile: id },
-    tree: client.tree,
-    isClosed: false,
-    kind: opened.node.kind,
-    openId: opened.id,
-    place: opened.place,
-    name,
-    access,
-    mode: 0x40,
-    deletesOnClose: false,
-    caching: '',
-    lease: null,
-    durability: null,
-    hasWritten: false,
-    positionBytes: 0n,
-    reservedBytes: 0,
-    frozen: { writtenAt: false, changedAt: false },
-    cursor: null,
-    watch: null,
-    lockSequences: new Map(),
-    resumeKey: null,
-  };
-  client.session.opens.set(id, fileOpen);
-  return fileOpen;
-}
+  return openNamed(made.client, name, { access, uses: shareAccessOf(access), mode: NON_DIRECTORY });
+};
 
 function set(
   { fileId }: FileOpen,
