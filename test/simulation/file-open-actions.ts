@@ -2,6 +2,7 @@
  * What an SMB client does with a file: it opens it, or makes it, writes and cuts it through the open, and closes it. The file has no new
  * ETag before that.
  */
+import { afterWrite } from '../../src/rules/lease.ts';
 import { ALL_ACCESS } from '../../src/rules/share-mode.ts';
 import { type Disposition, type OpenOrCreated, openOrCreate } from '../../src/service/file/opens/open-or-create.ts';
 import { resizeOpen, zeroOpen } from '../../src/service/file/opens/resize-open.ts';
@@ -82,7 +83,7 @@ export function openAction(target: Target, opened: (file: OpenedFile) => void): 
       }
       if (before.id !== id) return `the file ${id}, expected ${before.id}`;
       if (did === 'opened') return before.etag === etag ? model : 'opening gives no ETag';
-      return model.put(share, path, { ...before, etag, bytes: NOTHING });
+      return model.put(share, path, { ...before, etag, bytes: NOTHING, lease: afterWrite(before.lease) });
     },
     gives: ({ action: did, node: { etag } }) => (did === 'opened' ? null : etag),
   });

@@ -44,7 +44,7 @@ import { until } from '../harness/until.ts';
 
 const LIMIT = { timeout: 30_000 };
 const TRANSFER_BYTES_MAX = 1024 * 1024;
-const MESSAGE_BYTES_MAX = TRANSFER_BYTES_MAX + 256 * 1024;
+const MESSAGE_BYTES_MAX = 8 * 1024 * 1024 + 256 * 1024;
 const STRANGER_BYTES_MAX = 64 * 1024;
 const CREDIT_BYTES = 65_536;
 const FSCTL_PIPE_TRANSCEIVE = 0x0011_c017;
@@ -596,17 +596,18 @@ describe('requests for too much', () => {
     const fileId = await client.create('large');
     const directoryId = await client.create('', { options: DIRECTORY_FILE });
     const tooMuch = TRANSFER_BYTES_MAX + 1;
+    const farTooMuch = 8 * TRANSFER_BYTES_MAX + 1;
     const longest = Buffer.alloc(TRANSFER_BYTES_MAX, 1);
     const rows: [string, number, Buffer][] = [
       ['READ', CommandCode.READ, readBody(fileId, 0, tooMuch)],
       ['WRITE', CommandCode.WRITE, writeBody(fileId, 0, Buffer.alloc(tooMuch))],
-      ['QUERY_DIRECTORY', CommandCode.QUERY_DIRECTORY, queryDirectoryBody(directoryId, { outputBytesMax: tooMuch })],
-      ['CHANGE_NOTIFY', CommandCode.CHANGE_NOTIFY, changeNotifyBody(directoryId, { outputBytesMax: tooMuch })],
-      ['QUERY_INFO', CommandCode.QUERY_INFO, queryInfoBody(fileId, { outputBytesMax: tooMuch })],
-      ['IOCTL', CommandCode.IOCTL, ioctlBody(fileId, { code: FSCTL_PIPE_TRANSCEIVE, outputBytesMax: tooMuch })],
+      ['QUERY_DIRECTORY', CommandCode.QUERY_DIRECTORY, queryDirectoryBody(directoryId, { outputBytesMax: farTooMuch })],
+      ['CHANGE_NOTIFY', CommandCode.CHANGE_NOTIFY, changeNotifyBody(directoryId, { outputBytesMax: farTooMuch })],
+      ['QUERY_INFO', CommandCode.QUERY_INFO, queryInfoBody(fileId, { outputBytesMax: farTooMuch })],
+      ['IOCTL', CommandCode.IOCTL, ioctlBody(fileId, { code: FSCTL_PIPE_TRANSCEIVE, outputBytesMax: farTooMuch })],
     ];
     for (const [name, command, body] of rows) {
-      assert.equal(await statusOf(client, command, body, tooMuch), 'INVALID_PARAMETER', name);
+      assert.equal(await statusOf(client, command, body, farTooMuch), 'INVALID_PARAMETER', name);
     }
     assert.equal(
       await statusOf(client, CommandCode.READ, readBody(fileId, 0, 100)),

@@ -9,7 +9,7 @@ import { ChangeFilter, WRITTEN } from '../../rules/file-change.ts';
 import type { Door } from '../session/door.ts';
 import { type Change, noteChange } from '../session/note-change.ts';
 import type { FileOpen } from '../session/open.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { statusName, statusOf } from '../statuses.ts';
 import { FULL_ACCESS, READ_ATTRIBUTES, READ_DATA } from '../wire/access.ts';
 import { changeNotify } from './change-notify.ts';
@@ -92,7 +92,7 @@ describe('a request', () => {
     const blind = await openFor(client, 'd', { access: READ_ATTRIBUTES });
     const lister = await openFor(client, 'd', { access: READ_DATA });
     assert.equal(await ask(file), 'INVALID_PARAMETER');
-    assert.equal(await ask(directory, { outputBytesMax: TRANSFER_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
+    assert.equal(await ask(directory, { outputBytesMax: TRANSACT_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
     assert.equal(await ask(blind), 'ACCESS_DENIED');
     assert.equal(await ask(lister, { cancelled: AbortSignal.abort() }), 'CANCELLED');
   });

@@ -1,5 +1,5 @@
 /** CHANGE_NOTIFY: waits for something to happen in a directory ([MS-SMB2] 3.3.5.19). */
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { CLEANED_UP, type Notice, type Watch } from '../session/watches.ts';
 import { SmbError, Status, statusOf } from '../statuses.ts';
 import { READ_DATA } from '../wire/access.ts';
@@ -12,7 +12,7 @@ export const changeNotify: Command<ChangeNotifyRequest> = {
   async handle(context: Context, request: ChangeNotifyRequest): Promise<Reply> {
     const { outputBytesMax } = request;
     const open = context.open(request.fileId);
-    if (outputBytesMax > TRANSFER_BYTES_MAX) throw new SmbError(Status.INVALID_PARAMETER);
+    if (outputBytesMax > TRANSACT_BYTES_MAX) throw new SmbError(Status.INVALID_PARAMETER);
     if (open.kind !== 'directory') throw new SmbError(Status.INVALID_PARAMETER);
     if ((open.access & READ_DATA) === 0) throw new SmbError(Status.ACCESS_DENIED);
     open.watch ??= context.door.watches.begin(open.place, request);

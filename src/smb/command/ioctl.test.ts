@@ -5,7 +5,7 @@ import { type MadeContext, makeContext, type TestClient } from '../../../test/ha
 import { type AnsweredIoctl, type AskedIoctl, askIoctl, NO_FILE, numbersOf } from '../../../test/harness/smb-ioctl.ts';
 import { openFor } from '../../../test/harness/smb-opens.ts';
 import { formatGmtToken } from '../../rules/gmt-token.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { FsctlCode } from '../wire/ioctl.ts';
 import type { FileId } from '../wire/message.ts';
 
@@ -30,7 +30,7 @@ describe('a request', () => {
     const { fileId } = await openFor(client, '');
     assert.equal(await statusOfAsking(FsctlCode.GET_COMPRESSION, fileId, { isFsctl: false }), 'NOT_SUPPORTED');
     assert.equal(await statusOfAsking(0x0009_9999, fileId), 'INVALID_DEVICE_REQUEST');
-    for (const large of [{ outputBytesMax: TRANSFER_BYTES_MAX + 1 }, { inputBytesMax: TRANSFER_BYTES_MAX + 1 }]) {
+    for (const large of [{ outputBytesMax: TRANSACT_BYTES_MAX + 1 }, { inputBytesMax: TRANSACT_BYTES_MAX + 1 }]) {
       assert.equal(await statusOfAsking(FsctlCode.GET_COMPRESSION, fileId, large), 'INVALID_PARAMETER');
     }
     assert.equal(await statusOfAsking(FsctlCode.GET_COMPRESSION, NO_FILE), 'FILE_CLOSED');

@@ -1,5 +1,5 @@
 /** IOCTL: what is asked for by a code ([MS-SMB2] 3.3.5.15), each in a file of its own (fsctl/). */
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { decodeIoctl, encodeIoctl, FsctlCode, type IoctlRequest } from '../wire/ioctl.ts';
 import type { Command, Context, Reply } from './command.ts';
@@ -43,7 +43,7 @@ export const ioctl: Command<IoctlRequest> = {
   async handle(context: Context, request: IoctlRequest): Promise<Reply> {
     if (!request.isFsctl) throw new SmbError(Status.NOT_SUPPORTED);
     const lengths = [request.input.length, request.inputBytesMax, request.outputBytesMax];
-    if (lengths.some((lengthBytes) => lengthBytes > TRANSFER_BYTES_MAX)) throw new SmbError(Status.INVALID_PARAMETER);
+    if (lengths.some((lengthBytes) => lengthBytes > TRANSACT_BYTES_MAX)) throw new SmbError(Status.INVALID_PARAMETER);
     const fsctl = FSCTLS.get(request.code);
     if (fsctl === undefined) throw new SmbError(Status.INVALID_DEVICE_REQUEST);
     const { status, output } = await fsctl(context, request);

@@ -8,6 +8,7 @@ import {
   isVersion3,
   type Negotiated,
   type SigningAlgorithm,
+  TRANSACT_BYTES_MAX,
   TRANSFER_BYTES_MAX,
 } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
@@ -106,6 +107,7 @@ function answer({ door }: Connection, negotiated: Negotiated, { ciphers, signing
       capabilities,
       serverGuid: door.serverGuid,
       transferBytesMax: TRANSFER_BYTES_MAX,
+      transactBytesMax: TRANSACT_BYTES_MAX,
       now: BigInt(fileTimeAt(door.storage.clock.nowMs())),
       token: initialToken(),
       contexts: dialect === DIALECT_3_1_1 ? contexts : null,
@@ -121,6 +123,7 @@ export const answerSmb1 = ({ door, isLoopback }: Connection): Buffer =>
     capabilities: CAPABILITY_LEASING | CAPABILITY_LARGE_MTU,
     serverGuid: door.serverGuid,
     transferBytesMax: TRANSFER_BYTES_MAX,
+    transactBytesMax: TRANSACT_BYTES_MAX,
     now: BigInt(fileTimeAt(door.storage.clock.nowMs())),
     token: initialToken(),
     contexts: null,

@@ -9,7 +9,7 @@ import { encodeJson } from '../../service/records/codec.ts';
 import { nodeKey } from '../../service/records/file-keys.ts';
 import type { NodeId } from '../../service/records/node-record.ts';
 import type { FileOpen } from '../session/open.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { READ_ATTRIBUTES } from '../wire/access.ts';
 import { indexNumberOf } from '../wire/file-info.ts';
 import { type QueryDirectoryRequest, REOPEN, RESTART_SCANS, RETURN_SINGLE_ENTRY } from '../wire/query-directory.ts';
@@ -166,7 +166,7 @@ describe('a directory of many thousands', () => {
 
   test('is listed whole', async () => {
     const open = await openPath(client, share, 'many');
-    const all = await allNames(open, { outputBytesMax: TRANSFER_BYTES_MAX });
+    const all = await allNames(open, { outputBytesMax: TRANSACT_BYTES_MAX });
     assert.equal(all.length, COUNT + 2);
     assert.deepEqual(all.slice(2), all.slice(2).toSorted());
     assert.equal(new Set(all).size, all.length);
@@ -243,8 +243,8 @@ describe('it is refused', () => {
 
   test('with more room than is ever given', async () => {
     const open = await openPath(client, share, 'd');
-    assert.equal(await refusalOf(open, { outputBytesMax: TRANSFER_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
-    assert.equal(await refusalOf(open, { outputBytesMax: TRANSFER_BYTES_MAX }), 'SUCCESS');
+    assert.equal(await refusalOf(open, { outputBytesMax: TRANSACT_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
+    assert.equal(await refusalOf(open, { outputBytesMax: TRANSACT_BYTES_MAX }), 'SUCCESS');
   });
 
   test('for a class that there is not', async () => {

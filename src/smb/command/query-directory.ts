@@ -3,7 +3,7 @@ import { type NamePattern, parsePattern } from '../../rules/name-pattern.ts';
 import { listOpen, nameAfter } from '../../service/file/opens/list-open.ts';
 import { DirectoryCursor } from '../session/directory-cursor.ts';
 import type { FileOpen } from '../session/open.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { READ_DATA } from '../wire/access.ts';
 import { ENTRY_LAYOUTS, EntryList } from '../wire/directory-info.ts';
@@ -27,7 +27,7 @@ export const queryDirectory: Command<QueryDirectoryRequest> = {
   decode: decodeQueryDirectory,
   async handle(context, request) {
     const open = context.open(request.fileId);
-    if (open.kind !== 'directory' || request.outputBytesMax > TRANSFER_BYTES_MAX) {
+    if (open.kind !== 'directory' || request.outputBytesMax > TRANSACT_BYTES_MAX) {
       throw new SmbError(Status.INVALID_PARAMETER);
     }
     const layout = ENTRY_LAYOUTS.get(request.infoClass);

@@ -7,7 +7,7 @@ import { parseSddl } from '../../rules/sddl.ts';
 import { decodeDescriptor, encodeDescriptor, type SecurityDescriptor } from '../../rules/security-descriptor.ts';
 import { NO_CHANGES } from '../../service/file/properties.ts';
 import type { FileOpen, PipeOpen } from '../session/open.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { SmbError } from '../statuses.ts';
 import {
   ACCESS_SYSTEM_SECURITY,
@@ -92,8 +92,8 @@ describe('room for what is told', () => {
 
   test('is no more than is ever given', async () => {
     const open = await openPath(client, share, 'Dir');
-    assert.equal(await statusFor(open, { outputBytesMax: TRANSFER_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
-    assert.equal(await statusFor(open, { outputBytesMax: TRANSFER_BYTES_MAX }), 'SUCCESS');
+    assert.equal(await statusFor(open, { outputBytesMax: TRANSACT_BYTES_MAX + 1 }), 'INVALID_PARAMETER');
+    assert.equal(await statusFor(open, { outputBytesMax: TRANSACT_BYTES_MAX }), 'SUCCESS');
   });
 });
 

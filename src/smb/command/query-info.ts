@@ -9,7 +9,7 @@ import {
   type OpenLook,
 } from '../../service/file/opens/look-open.ts';
 import type { FileOpen } from '../session/open.ts';
-import { TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
 import { ACCESS_SYSTEM_SECURITY, READ_ATTRIBUTES, READ_CONTROL, READ_EA } from '../wire/access.ts';
 import { encodePipeStandard, FILE_LAYOUTS, FileClass, type Layout } from '../wire/file-info.ts';
@@ -30,7 +30,7 @@ export const queryInfo: Command<QueryInfoRequest> = {
   decode: decodeQueryInfo,
   async handle(context, request) {
     const open = context.anyOpen(request.fileId);
-    if (request.outputBytesMax > TRANSFER_BYTES_MAX) throw new SmbError(Status.INVALID_PARAMETER);
+    if (request.outputBytesMax > TRANSACT_BYTES_MAX) throw new SmbError(Status.INVALID_PARAMETER);
     if (open.kind === 'pipe') return queryPipe(request);
     switch (request.infoType) {
       case InfoType.FILE:

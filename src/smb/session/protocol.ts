@@ -11,8 +11,11 @@ export type Cipher = 'aes-128-ccm' | 'aes-128-gcm' | 'aes-256-ccm' | 'aes-256-gc
 
 export const isVersion3 = (dialect: Dialect): boolean => dialect >= 0x0300;
 
-/** The longest READ, WRITE and other transfer. Measured: longer ones share fewer syncs, and are slower both ways. */
+/** The longest READ and WRITE. Measured: longer ones share fewer syncs, and are slower both ways. */
 export const TRANSFER_BYTES_MAX = 1024 * 1024;
+
+/** The most that any other request may send or ask for; clients take this for granted. */
+export const TRANSACT_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface Negotiated {
   readonly dialect: Dialect;

@@ -10,7 +10,7 @@ import type { Door } from '../session/door.ts';
 import { decodeTransformHeader, decryptMessage } from '../session/encryption.ts';
 import type { Open } from '../session/open.ts';
 import { PreauthHash } from '../session/preauth-hash.ts';
-import { type Negotiated, TRANSFER_BYTES_MAX } from '../session/protocol.ts';
+import { type Negotiated, TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import type { Session, Tree } from '../session/session.ts';
 import { endSession } from '../session/sessions.ts';
 import type { SignIn } from '../session/sign-in.ts';
@@ -37,7 +37,7 @@ import { encodeResponses, encryptFor, lengthOf, type Response, responseBytesOf }
 /** Before anybody has signed in nothing longer is said. */
 const STRANGER_BYTES_MAX = 64 * 1024;
 /** Headers, names, and what else comes with a transfer. */
-const MESSAGE_BYTES_MAX = TRANSFER_BYTES_MAX + 256 * 1024;
+const MESSAGE_BYTES_MAX = TRANSACT_BYTES_MAX + 256 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 const ANY_SMB2 = 'SMB 2.???';
 

@@ -91,7 +91,9 @@ export interface NegotiateResponse {
   readonly securityMode: number;
   readonly capabilities: number;
   readonly serverGuid: Buffer;
+  /** Of READ and WRITE, and of everything else. */
   readonly transferBytesMax: number;
+  readonly transactBytesMax: number;
   /** FILETIME. */
   readonly now: bigint;
   readonly token: Buffer;
@@ -119,7 +121,9 @@ export function encodeNegotiate(response: NegotiateResponse): Buffer {
   fixed.writeUInt16LE(contexts.length, 6);
   response.serverGuid.copy(fixed, 8);
   fixed.writeUInt32LE(response.capabilities, 24);
-  for (const at of [28, 32, 36]) fixed.writeUInt32LE(response.transferBytesMax, at);
+  fixed.writeUInt32LE(response.transactBytesMax, 28);
+  fixed.writeUInt32LE(response.transferBytesMax, 32);
+  fixed.writeUInt32LE(response.transferBytesMax, 36);
   fixed.writeBigUInt64LE(response.now, 40);
   fixed.writeUInt16LE(TOKEN_AT, 56);
   fixed.writeUInt16LE(token.length, 58);
