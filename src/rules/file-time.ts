@@ -8,7 +8,8 @@ import { formatIso7, parseIso8601 } from '../base/http-date.ts';
 export type FileTime = string;
 
 const TICKS_PER_MS = 10_000n;
-const UNIX_EPOCH_TICKS = 116_444_736_000_000_000n;
+/** 1970-01-01. */
+export const UNIX_EPOCH_TICKS = 116_444_736_000_000_000n;
 
 export const fileTimeAt = (ms: number): FileTime => String(BigInt(Math.floor(ms)) * TICKS_PER_MS + UNIX_EPOCH_TICKS);
 

@@ -9,10 +9,14 @@ import type { Transaction } from '../../engine/transact.ts';
 import { SHARD_COUNT } from '../count-shards.ts';
 import { type TreeAddress, usageKey, usagesRange } from '../records/file-keys.ts';
 import type { RangeReader } from '../records/scan.ts';
+import type { ShareState } from '../records/share-record.ts';
 import { StorageError } from '../storage-error.ts';
 import type { LoadedShare } from './load.ts';
 
 const GIB = 1024 ** 3;
+
+export const quotaBytesOf = ({ quotaGiB }: Pick<ShareState, 'quotaGiB'>): number => quotaGiB * GIB;
+
 const MARGIN_BYTES = 64 * GIB;
 const GROWTH_UNCHECKED_MAX_BYTES = 16 * 1024 ** 2;
 
@@ -30,7 +34,7 @@ export async function changeUsage(
 ): Promise<void> {
   if (changeBytes === 0) return;
   if (changeBytes > 0) {
-    const quotaBytes = share.quotaGiB * GIB;
+    const quotaBytes = quotaBytesOf(share);
     const isFar =
       changeBytes <= GROWTH_UNCHECKED_MAX_BYTES &&
       quotaBytes > MARGIN_BYTES &&
@@ -48,7 +52,7 @@ export async function changeUsage(
 export async function refuseOverQuota(tx: Transaction, { share, tree }: LoadedShare, moreBytes: number): Promise<void> {
   if (moreBytes === 0) return;
   const usedNowBytes = await usedBytes({ range: (...asked) => tx.glance(...asked) }, tree);
-  if (usedNowBytes + moreBytes > share.quotaGiB * GIB) throw new StorageError('ShareSizeLimitReached');
+  if (usedNowBytes + moreBytes > quotaBytesOf(share)) throw new StorageError('ShareSizeLimitReached');
 }
 
 /** A shard may be below zero: files grow through others than they go by. */

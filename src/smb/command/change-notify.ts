@@ -5,6 +5,7 @@ import { SmbError, Status, statusOf } from '../statuses.ts';
 import { READ_DATA } from '../wire/access.ts';
 import { type ChangeNotifyRequest, decodeChangeNotify, encodeChangeNotify } from '../wire/change-notify.ts';
 import type { Command, Context, Reply } from './command.ts';
+import { refuseWithoutAny } from './granted.ts';
 
 export const changeNotify: Command<ChangeNotifyRequest> = {
   decode: decodeChangeNotify,
@@ -14,7 +15,7 @@ export const changeNotify: Command<ChangeNotifyRequest> = {
     const open = context.open(request.fileId);
     if (outputBytesMax > TRANSACT_BYTES_MAX) throw new SmbError(Status.INVALID_PARAMETER);
     if (open.kind !== 'directory') throw new SmbError(Status.INVALID_PARAMETER);
-    if ((open.access & READ_DATA) === 0) throw new SmbError(Status.ACCESS_DENIED);
+    refuseWithoutAny(open, READ_DATA);
     open.watch ??= context.door.watches.begin(open.place, request);
     const notice = open.watch.take(outputBytesMax) ?? (await waitFor(context, open.watch, outputBytesMax));
     return { status: notice.status, body: [encodeChangeNotify(notice.changes)] };

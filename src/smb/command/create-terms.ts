@@ -10,6 +10,7 @@ import {
   SYSTEM,
   TEMPORARY,
 } from '../../rules/file-attributes.ts';
+import { UNIX_EPOCH_TICKS } from '../../rules/file-time.ts';
 import { formatMoment, type Moment } from '../../rules/moment.ts';
 import type { Reach } from '../../rules/oplock.ts';
 import type { Disposition } from '../../service/file/opens/open-or-create.ts';
@@ -140,7 +141,6 @@ function reachOf(access: number): Reach {
   return (access & ~(ATTRIBUTES_ALONE | READ_CONTROL)) === 0 ? 'permissions' : 'all';
 }
 
-const UNIX_EPOCH_TICKS = 116_444_736_000_000_000n;
 /** The end of the year 9999: beyond it no moment can be written. */
 const UNIX_TICKS_MAX = 2_534_023_007_999_999_999n;
 

@@ -19,7 +19,7 @@ import {
   type LockRequest,
 } from '../wire/lock.ts';
 import { type Command, type Context, EMPTY_BODY, succeed } from './command.ts';
-import { refuseWithout } from './transfer-range.ts';
+import { refuseWithoutAny } from './granted.ts';
 
 /** Of one request. */
 const ELEMENT_COUNT_MAX = 1_024;
@@ -31,7 +31,7 @@ export const lock: Command<LockRequest> = {
     const open = context.open(request.fileId);
     const { elements } = request;
     if (open.kind === 'directory' || elements.length > ELEMENT_COUNT_MAX) throw new SmbError(Status.INVALID_PARAMETER);
-    refuseWithout(open, READ_DATA | WRITE_DATA);
+    refuseWithoutAny(open, READ_DATA | WRITE_DATA);
     if (isReplayed(open, request)) return succeed(EMPTY_BODY);
     if (elements[0]?.flags === LOCK_UNLOCK) await unlockEach(context, open, elements);
     else await lockAll(context, open, elements);

@@ -16,6 +16,7 @@ import {
   RETURN_SINGLE_ENTRY,
 } from '../wire/query-directory.ts';
 import { type Command, type Context, succeed, waiterOf } from './command.ts';
+import { refuseWithoutAny } from './granted.ts';
 
 /** However much room a client has: a listing goes on with the next request. */
 const OUTPUT_BYTES_MAX = 1024 * 1024;
@@ -32,7 +33,7 @@ export const queryDirectory: Command<QueryDirectoryRequest> = {
     }
     const layout = ENTRY_LAYOUTS.get(request.infoClass);
     if (layout === undefined) throw new SmbError(Status.INVALID_INFO_CLASS);
-    if ((open.access & READ_DATA) === 0) throw new SmbError(Status.ACCESS_DENIED);
+    refuseWithoutAny(open, READ_DATA);
     if (request.outputBytesMax < layout.nameAt) throw new SmbError(Status.INFO_LENGTH_MISMATCH);
     const asked = parsePattern(request.pattern);
     if (asked === null) throw new SmbError(Status.OBJECT_NAME_INVALID);

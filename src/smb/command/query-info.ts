@@ -8,6 +8,7 @@ import {
   lookAtShare,
   type OpenLook,
 } from '../../service/file/opens/look-open.ts';
+import { quotaBytesOf } from '../../service/file/usage.ts';
 import type { FileOpen } from '../session/open.ts';
 import { TRANSACT_BYTES_MAX } from '../session/protocol.ts';
 import { SmbError, Status } from '../statuses.ts';
@@ -25,6 +26,7 @@ import {
   SACL_SECURITY,
 } from '../wire/query-info.ts';
 import { type Command, type Context, type Reply, succeed, waiterOf } from './command.ts';
+import { refuseWithoutAll } from './granted.ts';
 
 export const queryInfo: Command<QueryInfoRequest> = {
   decode: decodeQueryInfo,
@@ -73,8 +75,7 @@ const WITH_PATH: ReadonlySet<number> = new Set([FileClass.ALL, FileClass.NORMALI
 
 async function queryFile(context: Context, open: FileOpen, request: QueryInfoRequest): Promise<Reply> {
   const { infoClass } = request;
-  const needed = NEEDED_ACCESS.get(infoClass) ?? 0;
-  if ((open.access & needed) !== needed) throw new SmbError(Status.ACCESS_DENIED);
+  refuseWithoutAll(open, NEEDED_ACCESS.get(infoClass) ?? 0);
   const refusal = REFUSALS.get(infoClass);
   if (refusal !== undefined) throw new SmbError(refusal);
   if (infoClass === FileClass.NORMALIZED_NAME && context.connection.negotiated?.dialect !== 0x0311) {
@@ -90,8 +91,6 @@ async function queryFile(context: Context, open: FileOpen, request: QueryInfoReq
   return fitted(layout.encode({ ...look, access, mode, positionBytes, reservedBytes, volumeId }), request);
 }
 
-const GIB = 1024 ** 3;
-
 async function queryFileSystem(context: Context, open: FileOpen, request: QueryInfoRequest): Promise<Reply> {
   const layout = layoutOf(FS_LAYOUTS, request);
   const { share, usedBytes } = await lookAtShare(context.door.storage, open, waiterOf(context));
@@ -99,7 +98,7 @@ async function queryFileSystem(context: Context, open: FileOpen, request: QueryI
     shareId: share.id,
     label: open.name.share,
     createdAt: fileTimeAt(share.createdMs),
-    quotaBytes: share.quotaGiB * GIB,
+    quotaBytes: quotaBytesOf(share),
     usedBytes,
   };
   return fitted(layout.encode(facts), request);
@@ -112,7 +111,7 @@ async function querySecurity(context: Context, open: FileOpen, request: QueryInf
   const needed =
     (has(OWNER_SECURITY | GROUP_SECURITY | DACL_SECURITY) ? READ_CONTROL : 0) |
     (has(SACL_SECURITY) ? ACCESS_SYSTEM_SECURITY : 0);
-  if ((open.access & needed) !== needed) throw new SmbError(Status.ACCESS_DENIED);
+  refuseWithoutAll(open, needed);
   const { owner, group, dacl, sacl } = await lookAtDescriptor(context.door.storage, open, waiterOf(context));
   const bytes = encodeDescriptor({
     owner: has(OWNER_SECURITY) ? owner : null,

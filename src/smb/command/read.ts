@@ -3,8 +3,9 @@ import { SmbError, Status } from '../statuses.ts';
 import { EXECUTE, READ_DATA } from '../wire/access.ts';
 import { decodeRead, encodeRead, type ReadRequest } from '../wire/read.ts';
 import { type Command, succeed, waiterOf } from './command.ts';
+import { refuseWithoutAny } from './granted.ts';
 import { readPipe } from './pipe-io.ts';
-import { refuseTransfer, refuseWithout } from './transfer-range.ts';
+import { refuseTransfer } from './transfer-range.ts';
 
 /** READ ([MS-SMB2] 3.3.5.12). */
 export const read: Command<ReadRequest> = {
@@ -13,7 +14,7 @@ export const read: Command<ReadRequest> = {
     const open = context.anyOpen(request.fileId);
     if (open.kind === 'pipe') return readPipe(context, open, request);
     refuseTransfer(open, request);
-    refuseWithout(open, READ_DATA | EXECUTE);
+    refuseWithoutAny(open, READ_DATA | EXECUTE);
     const { length, minimumCount } = request;
     // Beyond what can be counted exactly there is no file.
     const range = { offsetBytes: Number(request.offset), lengthBytes: length };

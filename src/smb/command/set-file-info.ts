@@ -14,10 +14,7 @@ import type { RenameInfo } from '../wire/rename-info.ts';
 import { decodeFileSetting } from '../wire/set-file-info.ts';
 import type { SetInfoRequest } from '../wire/set-info.ts';
 import { type Context, waiterOf } from './command.ts';
-
-export function refuseWithout(open: FileOpen, access: number): void {
-  if ((open.access & access) !== access) throw new SmbError(Status.ACCESS_DENIED);
-}
+import { refuseWithoutAll } from './granted.ts';
 
 export async function setFileInfo(
   context: Context,
@@ -27,13 +24,13 @@ export async function setFileInfo(
   const setting = decodeFileSetting(infoClass, buffer);
   switch (setting.what) {
     case 'basic':
-      refuseWithout(open, WRITE_ATTRIBUTES);
+      refuseWithoutAll(open, WRITE_ATTRIBUTES);
       return setBasicInfo(context, open, setting.info);
     case 'rename':
-      refuseWithout(open, DELETE);
+      refuseWithoutAll(open, DELETE);
       return rename(context, open, setting.info);
     case 'disposition':
-      refuseWithout(open, DELETE);
+      refuseWithoutAll(open, DELETE);
       return setDisposition(context, open, setting.isMarked);
     case 'end of file':
       refuseUnlessWritable(open);
@@ -47,7 +44,7 @@ export async function setFileInfo(
     case 'mode':
       return setMode(open, setting.mode);
     case 'extended attributes':
-      refuseWithout(open, WRITE_EA);
+      refuseWithoutAll(open, WRITE_EA);
       if (!setting.isEmpty) throw new SmbError(Status.EAS_NOT_SUPPORTED);
       return;
     case 'valid data length':
@@ -57,7 +54,7 @@ export async function setFileInfo(
 }
 
 function refuseUnlessWritable(open: FileOpen): void {
-  refuseWithout(open, WRITE_DATA);
+  refuseWithoutAll(open, WRITE_DATA);
   if (open.kind === 'directory') throw new SmbError(Status.INVALID_PARAMETER);
 }
 

@@ -7,7 +7,8 @@ import { SmbError, Status } from '../statuses.ts';
 import { ACCESS_SYSTEM_SECURITY, WRITE_DAC, WRITE_OWNER } from '../wire/access.ts';
 import { decodeSetInfo, InfoType, SET_INFO_RESPONSE, type SetInfoRequest } from '../wire/set-info.ts';
 import { type Command, type Context, succeed, waiterOf } from './command.ts';
-import { refuseWithout, setFileInfo } from './set-file-info.ts';
+import { refuseWithoutAll } from './granted.ts';
+import { setFileInfo } from './set-file-info.ts';
 
 export const setInfo: Command<SetInfoRequest> = {
   decode: decodeSetInfo,
@@ -47,9 +48,9 @@ async function setSecurity(
   { additionalInformation, buffer }: SetInfoRequest,
 ): Promise<void> {
   const asksFor = (part: number): boolean => (additionalInformation & part) !== 0;
-  if (asksFor(OWNER | GROUP)) refuseWithout(open, WRITE_OWNER);
-  if (asksFor(DACL)) refuseWithout(open, WRITE_DAC);
-  if (asksFor(SACL)) refuseWithout(open, ACCESS_SYSTEM_SECURITY);
+  if (asksFor(OWNER | GROUP)) refuseWithoutAll(open, WRITE_OWNER);
+  if (asksFor(DACL)) refuseWithoutAll(open, WRITE_DAC);
+  if (asksFor(SACL)) refuseWithoutAll(open, ACCESS_SYSTEM_SECURITY);
   if (!asksFor(OWNER | GROUP | DACL | SACL)) {
     if (asksFor(OTHER_PARTS)) throw new SmbError(Status.NOT_SUPPORTED);
     return;

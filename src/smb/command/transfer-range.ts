@@ -14,8 +14,3 @@ export function refuseTransfer(
   if (open.kind === 'directory') throw new SmbError(Status.INVALID_DEVICE_REQUEST);
   if (offset + BigInt(length) > OFFSET_MAX) throw new SmbError(Status.INVALID_PARAMETER);
 }
-
-/** One of these rights is needed. */
-export function refuseWithout(open: FileOpen, access: number): void {
-  if ((open.access & access) === 0) throw new SmbError(Status.ACCESS_DENIED);
-}

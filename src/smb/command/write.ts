@@ -7,8 +7,9 @@ import { APPEND_DATA, WRITE_DATA } from '../wire/access.ts';
 import { ALL_ONES_64 } from '../wire/message.ts';
 import { decodeWrite, encodeWrite, type WriteRequest } from '../wire/write.ts';
 import { type Command, type Context, succeed, waiterOf } from './command.ts';
+import { refuseWithoutAny } from './granted.ts';
 import { writePipe } from './pipe-io.ts';
-import { refuseTransfer, refuseWithout } from './transfer-range.ts';
+import { refuseTransfer } from './transfer-range.ts';
 
 /** The longest file of NTFS: clients take no more for an offset. What is longer than our own is a matter of space. */
 const END_MAX = 0xfff_ffff_0000n;
@@ -23,7 +24,7 @@ export const write: Command<WriteRequest> = {
     const appendsOnly = (open.access & WRITE_DATA) === 0;
     const isAtEnd = appendsOnly && offset === ALL_ONES_64;
     refuseTransfer(open, { channel, offset: isAtEnd ? 0n : offset, length: data.length });
-    refuseWithout(open, WRITE_DATA | APPEND_DATA);
+    refuseWithoutAny(open, WRITE_DATA | APPEND_DATA);
     if (data.length === 0) return succeed(encodeWrite(0));
     if (!isAtEnd && offset + BigInt(data.length) > END_MAX) throw new SmbError(Status.INVALID_PARAMETER);
     await writeBytes(context, open, { data, offsetBytes: isAtEnd ? 'end' : Number(offset), appendsOnly });

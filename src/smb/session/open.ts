@@ -1,9 +1,6 @@
 /** Something that a client has open: a file or directory of a share, or a pipe. */
 import type { EntryKind } from '../../rules/file-attributes.ts';
-import type { OpenId } from '../../rules/in-use.ts';
 import type { Caching } from '../../rules/oplock.ts';
-import type { FileName } from '../../service/file/load.ts';
-import type { UsedPlace } from '../../service/file/opens/open-node.ts';
 import type { ThroughOpen } from '../../service/file/opens/through-open.ts';
 import type { FileId } from '../wire/message.ts';
 import type { DirectoryCursor } from './directory-cursor.ts';
@@ -27,9 +24,6 @@ export interface FrozenTimes {
 
 export interface FileOpen extends AnyOpen, ThroughOpen {
   readonly kind: EntryKind;
-  readonly openId: OpenId;
-  readonly place: UsedPlace | null;
-  readonly name: FileName;
   /** What was granted, of the bits of an access mask (wire/access.ts). */
   readonly access: number;
   /** CreateOptions, and those that FileModeInformation sets. */

@@ -4,6 +4,7 @@
  */
 
 import type { Context, Reply } from '../command/command.ts';
+import { decodeOrRefuse } from '../command/decode-or-refuse.ts';
 import { COMMANDS } from '../commands.ts';
 import type { Door } from '../session/door.ts';
 import type { FileOpen, Open } from '../session/open.ts';
@@ -12,7 +13,7 @@ import { isSignedRight } from '../session/signing.ts';
 import { SmbError, Status, statusOf } from '../statuses.ts';
 import { encodeError } from '../wire/error.ts';
 import { CommandCode, FLAG_RELATED, FLAG_SIGNED, type Header } from '../wire/header.ts';
-import { ALL_ONES_64, type FileId, Malformed, type RequestMessage } from '../wire/message.ts';
+import { ALL_ONES_64, type FileId, type RequestMessage } from '../wire/message.ts';
 import { DIALECT_3_1_1 } from '../wire/negotiate.ts';
 import { isPaid } from './compound.ts';
 import type { SmbConnection } from './smb-connection.ts';
@@ -197,7 +198,7 @@ export class Exchange implements Context {
     const message = { ...this.#message, header: this.header };
     return command.handle(
       this,
-      this.#decode(() => command.decode(message)),
+      decodeOrRefuse(() => command.decode(message)),
     );
   }
 
@@ -231,15 +232,6 @@ export class Exchange implements Context {
   #findTree(): void {
     this.#tree = this.session.trees.get(this.header.treeId) ?? null;
     if (this.#tree === null) throw new SmbError(Status.NETWORK_NAME_DELETED);
-  }
-
-  #decode<T>(decode: () => T): T {
-    try {
-      return decode();
-    } catch (error) {
-      if (error instanceof Malformed || error instanceof RangeError) throw new SmbError(Status.INVALID_PARAMETER);
-      throw error;
-    }
   }
 
   #handOn({ status, sessionId, treeId }: Reply): void {

@@ -9,11 +9,10 @@ import { StorageError } from '../../storage-error.ts';
 import { FILE_BYTES_MAX } from '../create-file.ts';
 import { changeNode } from '../keep-past.ts';
 import { refuseUnlessFile } from '../load.ts';
-import { usedBytes } from '../usage.ts';
+import { quotaBytesOf, usedBytes } from '../usage.ts';
 import { changeThrough, type ThroughOpen } from './through-open.ts';
 import type { Waiter } from './waits.ts';
 
-const GIB = 1024 ** 3;
 const NO_BYTES = { offsetBytes: 0n, lengthBytes: 0n };
 
 /** False: the file is longer than that, and is to be cut. Refused with ShareSizeLimitReached, by what is used just then. */
@@ -28,7 +27,7 @@ export async function allocateOpen(
     const { share, tree, node } = found;
     if (allocationBytes < node.lengthBytes) return false;
     const used = await usedBytes({ range: (...asked) => tx.glance(...asked) }, tree);
-    const isTooMuch = used + allocationBytes - node.lengthBytes > share.quotaGiB * GIB;
+    const isTooMuch = used + allocationBytes - node.lengthBytes > quotaBytesOf(share);
     if (isTooMuch || allocationBytes > FILE_BYTES_MAX) throw new StorageError('ShareSizeLimitReached');
     admit(judgeResize(inUse, own, NO_BYTES));
     if (!keepsChangedAt) {

@@ -12,7 +12,9 @@ import { EXECUTE, READ_DATA, WRITE_DATA } from '../../wire/access.ts';
 import { type Chunk, COPIED_BYTES, type Copied, decodeCopyChunk, encodeCopied } from '../../wire/copy-chunk.ts';
 import type { IoctlRequest } from '../../wire/ioctl.ts';
 import { type Context, waiterOf } from '../command.ts';
-import { decodeInput, type Fsctl, type FsctlAnswer, refuseShortOutput } from './fsctl.ts';
+import { decodeOrRefuse } from '../decode-or-refuse.ts';
+import { refuseWithoutAll, refuseWithoutAny } from '../granted.ts';
+import { type Fsctl, type FsctlAnswer, refuseShortOutput } from './fsctl.ts';
 import { findByResumeKey } from './resume-key.ts';
 
 const LIMITS: Copied = { chunkCount: CHUNK_COUNT_MAX, chunkBytes: CHUNK_BYTES_MAX, totalBytes: COPY_BYTES_MAX };
@@ -26,15 +28,15 @@ export const copyChunksWrite: Fsctl = (context, request) => copyChunksTo(context
 async function copyChunksTo(context: Context, request: IoctlRequest, access: number): Promise<FsctlAnswer> {
   const target = context.open(request.fileId);
   refuseShortOutput(request, COPIED_BYTES);
-  const input = decodeInput(() => decodeCopyChunk(request.input, CHUNK_COUNT_MAX));
+  const input = decodeOrRefuse(() => decodeCopyChunk(request.input, CHUNK_COUNT_MAX));
   if (input === null || !isCopyable(input.chunks.map(({ lengthBytes }) => lengthBytes))) {
     return { status: Status.INVALID_PARAMETER, output: encodeCopied(LIMITS) };
   }
   const source = findByResumeKey(context.session, input.resumeKey);
   if (source === null) throw new SmbError(Status.OBJECT_NAME_NOT_FOUND);
   if (source.kind === 'directory' || target.kind === 'directory') throw new SmbError(Status.INVALID_DEVICE_REQUEST);
-  if ((source.access & (READ_DATA | EXECUTE)) === 0) throw new SmbError(Status.ACCESS_DENIED);
-  if ((target.access & access) !== access) throw new SmbError(Status.ACCESS_DENIED);
+  refuseWithoutAny(source, READ_DATA | EXECUTE);
+  refuseWithoutAll(target, access);
   // Before it is done: what is closed meanwhile may have been written to.
   target.hasWritten = true;
   const { status, copied } = await copyAll(context, { source, target }, input.chunks);

@@ -1,7 +1,6 @@
 /** What an FSCTL is: a request of its own inside IOCTL. Whatever it throws becomes the status of the response. */
 import { SmbError, Status } from '../../statuses.ts';
 import { type IoctlRequest, isNoFile } from '../../wire/ioctl.ts';
-import { Malformed } from '../../wire/message.ts';
 import type { Context } from '../command.ts';
 
 /** Also some failures come with an output. */
@@ -23,14 +22,4 @@ export function refuseFile({ fileId }: IoctlRequest): void {
 
 export function refuseShortOutput({ outputBytesMax }: IoctlRequest, outputBytes: number): void {
   if (outputBytesMax < outputBytes) throw new SmbError(Status.INVALID_PARAMETER);
-}
-
-/** Inputs are decoded once it is known who asks; what is no such input is refused. */
-export function decodeInput<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof Malformed) throw new SmbError(Status.INVALID_PARAMETER);
-    throw error;
-  }
 }

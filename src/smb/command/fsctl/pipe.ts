@@ -2,8 +2,9 @@
 import { openRpcPipe } from '../../pipe/open-rpc-pipe.ts';
 import { SmbError, Status } from '../../statuses.ts';
 import { decodePipeWait } from '../../wire/pipe-wait.ts';
+import { decodeOrRefuse } from '../decode-or-refuse.ts';
 import { transceivePipe } from '../pipe-io.ts';
-import { answer, decodeInput, type Fsctl, refuseFile } from './fsctl.ts';
+import { answer, type Fsctl, refuseFile } from './fsctl.ts';
 
 export const pipeTransceive: Fsctl = async (context, { fileId, input, outputBytesMax }) => {
   const open = context.anyOpen(fileId);
@@ -15,7 +16,7 @@ export const pipeTransceive: Fsctl = async (context, { fileId, input, outputByte
 export const pipeWait: Fsctl = ({ door, session, tree }, request) => {
   refuseFile(request);
   if (tree.share !== null) throw new SmbError(Status.INVALID_DEVICE_REQUEST);
-  const name = decodeInput(() => decodePipeWait(request.input));
+  const name = decodeOrRefuse(() => decodePipeWait(request.input));
   const caller = { storage: door.storage, account: session.account };
   if (openRpcPipe(name, caller) === null) throw new SmbError(Status.OBJECT_NAME_NOT_FOUND);
   return answer();

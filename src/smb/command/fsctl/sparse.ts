@@ -11,7 +11,9 @@ import { SmbError, Status } from '../../statuses.ts';
 import { APPEND_DATA, READ_DATA, WRITE_ATTRIBUTES, WRITE_DATA } from '../../wire/access.ts';
 import { decodeRange, decodeZeroData, encodeRanges, FILE_RANGE_BYTES } from '../../wire/file-ranges.ts';
 import { waiterOf } from '../command.ts';
-import { answer, decodeInput, type Fsctl } from './fsctl.ts';
+import { decodeOrRefuse } from '../decode-or-refuse.ts';
+import { refuseWithoutAny } from '../granted.ts';
+import { answer, type Fsctl } from './fsctl.ts';
 
 export const setSparse: Fsctl = (context, { fileId }) => {
   refuse(context.open(fileId), WRITE_DATA | APPEND_DATA | WRITE_ATTRIBUTES);
@@ -21,7 +23,7 @@ export const setSparse: Fsctl = (context, { fileId }) => {
 export const setZeroData: Fsctl = async (context, { fileId, input }) => {
   const open = context.open(fileId);
   refuse(open, WRITE_DATA);
-  const range = decodeInput(() => decodeZeroData(input));
+  const range = decodeOrRefuse(() => decodeZeroData(input));
   if (range.lengthBytes === 0) return answer();
   const kept = { keepsWriteTime: open.frozen.writtenAt, keepsChangeTime: open.frozen.changedAt };
   // Before it is done: what is closed meanwhile may have been written to.
@@ -34,7 +36,7 @@ export const setZeroData: Fsctl = async (context, { fileId, input }) => {
 export const queryAllocatedRanges: Fsctl = async (context, { fileId, input, outputBytesMax }) => {
   const open = context.open(fileId);
   refuse(open, READ_DATA);
-  const span = decodeInput(() => decodeRange(input));
+  const span = decodeOrRefuse(() => decodeRange(input));
   const countMax = Math.floor(outputBytesMax / FILE_RANGE_BYTES);
   const { ranges, hasMore } = await rangesOfOpen(context.door.storage, open, { span, countMax }, waiterOf(context));
   if (countMax === 0 && hasMore) throw new SmbError(Status.BUFFER_TOO_SMALL);
@@ -44,5 +46,5 @@ export const queryAllocatedRanges: Fsctl = async (context, { fileId, input, outp
 /** Unless one of these was granted. */
 function refuse(open: FileOpen, access: number): void {
   if (open.kind === 'directory') throw new SmbError(Status.INVALID_PARAMETER);
-  if ((open.access & access) === 0) throw new SmbError(Status.ACCESS_DENIED);
+  refuseWithoutAny(open, access);
 }

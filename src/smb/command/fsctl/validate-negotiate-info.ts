@@ -11,13 +11,14 @@ import {
   NEGOTIATE_INFO_BYTES,
   type NegotiateInfo,
 } from '../../wire/negotiate-info.ts';
-import { answer, decodeInput, type Fsctl, refuseFile } from './fsctl.ts';
+import { decodeOrRefuse } from '../decode-or-refuse.ts';
+import { answer, type Fsctl, refuseFile } from './fsctl.ts';
 
 export const validateNegotiateInfo: Fsctl = ({ connection, door }, request) => {
   refuseFile(request);
   const { negotiated } = connection;
   if (negotiated === null || request.outputBytesMax < NEGOTIATE_INFO_BYTES) throw end(connection);
-  const info = decodeInput(() => decodeNegotiateInfo(request.input));
+  const info = decodeOrRefuse(() => decodeNegotiateInfo(request.input));
   if (!isAsNegotiated(info, negotiated)) throw end(connection);
   return answer(encodeNegotiateInfo({ ...negotiated, serverGuid: door.serverGuid }));
 };
