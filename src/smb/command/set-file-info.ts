@@ -15,6 +15,7 @@ import { decodeFileSetting } from '../wire/set-file-info.ts';
 import type { SetInfoRequest } from '../wire/set-info.ts';
 import { type Context, waiterOf } from './command.ts';
 import { refuseWithoutAll } from './granted.ts';
+import { writingThrough } from './writing-through.ts';
 
 export async function setFileInfo(
   context: Context,
@@ -109,10 +110,7 @@ async function setDisposition(context: Context, open: FileOpen, isMarked: boolea
 // ---- sizes
 
 async function resize(context: Context, open: FileOpen, toBytes: number): Promise<void> {
-  const { writtenAt: keepsWriteTime, changedAt: keepsChangeTime } = open.frozen;
-  const wish = { toBytes, keepsWriteTime, keepsChangeTime };
-  await resizeOpen(context.door.storage, open, wish, waiterOf(context));
-  open.hasWritten = true;
+  await resizeOpen(context.door.storage, open, { toBytes, ...writingThrough(open) }, waiterOf(context));
   open.reservedBytes = 0;
   noteChange(context.door, { what: 'modified', at: open, filter: WRITTEN });
 }

@@ -10,6 +10,7 @@ import { type Command, type Context, succeed, waiterOf } from './command.ts';
 import { refuseWithoutAny } from './granted.ts';
 import { writePipe } from './pipe-io.ts';
 import { refuseTransfer } from './transfer-range.ts';
+import { writingThrough } from './writing-through.ts';
 
 /** The longest file of NTFS: clients take no more for an offset. What is longer than our own is a matter of space. */
 const END_MAX = 0xfff_ffff_0000n;
@@ -38,13 +39,8 @@ async function writeBytes(
   open: FileOpen,
   { data, offsetBytes, appendsOnly }: { data: Buffer; offsetBytes: number | 'end'; appendsOnly: boolean },
 ): Promise<void> {
-  const { writtenAt: keepsWriteTime, changedAt: keepsChangeTime } = open.frozen;
   const isFirst = !open.hasWritten;
-  // Not only when it is answered: whoever closes it by then must know.
-  const onAdmitted = (): void => {
-    open.hasWritten = true;
-  };
-  const asked = { offsetBytes, bytes: data, appendsOnly, keepsWriteTime, keepsChangeTime, onAdmitted };
+  const asked = { offsetBytes, bytes: data, appendsOnly, ...writingThrough(open) };
   await writeOpen(context.door.storage, open, asked, waiterOf(context));
   // Whoever watches is told once: every write would have to be looked up.
   if (isFirst) noteChange(context.door, { what: 'modified', at: open, filter: WRITTEN });

@@ -26,6 +26,7 @@ export interface FileEdit {
   readonly open: ThroughOpen;
   /** What it brings, if that is in the content store already, and its bytes. */
   readonly staged: { readonly extent: StagedExtent; readonly bytes: Uint8Array } | null;
+  readonly onAdmitted: EditTerms['onAdmitted'];
   /** Throws what it is refused with in a file of this length. Null: there is nothing to be done. */
   plan(seen: Seen, lengthBytes: number): PlannedEdit | null;
 }
@@ -34,6 +35,12 @@ export interface PlannedEdit extends KeptTimes {
   /** Of the file afterwards. */
   readonly lengthBytes: number;
   apply(tx: Transaction, content: FileContent, old: OldBytes): Promise<FileContent>;
+}
+
+/** What a client says of a change of its bytes, whatever it is. */
+export interface EditTerms extends KeptTimes {
+  /** Called before anything is committed, once nothing of the file stands in the way; maybe several times. */
+  readonly onAdmitted?: () => void;
 }
 
 /** Times that stay what they were. */
@@ -144,6 +151,7 @@ function planAll(edits: readonly FileEdit[], seenBy: (edit: FileEdit) => Seen): 
       refuseUnlessFile(found);
       if (isPending(found.node.copy)) throw new StorageError('PendingCopyOperation');
       const plan = edit.plan(seen, planned.at(-1)?.lengthBytes ?? found.node.lengthBytes);
+      edit.onAdmitted?.();
       if (plan === null) return null;
       planned.push(plan);
       target = found;

@@ -5,7 +5,7 @@ import type { Storage } from '../../storage.ts';
 import { StorageError } from '../../storage-error.ts';
 import { FILE_BYTES_MAX } from '../create-file.ts';
 import { clearBytes, resizeBytes } from '../file-bytes.ts';
-import { editFile, type FileEdit, type KeptTimes } from './edit-file.ts';
+import { type EditTerms, editFile, type FileEdit } from './edit-file.ts';
 import type { ThroughOpen } from './through-open.ts';
 import type { Waiter } from './waits.ts';
 
@@ -13,10 +13,10 @@ import type { Waiter } from './waits.ts';
 export async function resizeOpen(
   storage: Storage,
   open: ThroughOpen,
-  { toBytes, ...kept }: KeptTimes & { readonly toBytes: number },
+  { toBytes, onAdmitted, ...kept }: EditTerms & { readonly toBytes: number },
   waiter: Waiter,
 ): Promise<void> {
-  await edit(storage, open, waiter, ({ inUse, own, admit }, fromBytes) => {
+  const plan: FileEdit['plan'] = ({ inUse, own, admit }, fromBytes) => {
     if (toBytes > FILE_BYTES_MAX) throw new StorageError('ShareSizeLimitReached');
     admit(judgeResize(inUse, own, lockRangeOf(spanOf(toBytes, Math.max(toBytes, fromBytes)))));
     if (toBytes === fromBytes) return null;
@@ -25,17 +25,18 @@ export async function resizeOpen(
       lengthBytes: toBytes,
       apply: (tx, content, old) => resizeBytes(tx, storage, content, { fromBytes, toBytes, old }),
     };
-  });
+  };
+  await editFile(storage, open, async () => ({ open, onAdmitted, staged: null, plan }), waiter);
 }
 
 /** Makes zeros of a range, as far as the file goes; whole pages are given back. */
 export async function zeroOpen(
   storage: Storage,
   open: ThroughOpen,
-  { offsetBytes, lengthBytes, ...kept }: KeptTimes & Span,
+  { offsetBytes, lengthBytes, onAdmitted, ...kept }: EditTerms & Span,
   waiter: Waiter,
 ): Promise<void> {
-  await edit(storage, open, waiter, ({ inUse, own, admit }, fileBytes) => {
+  const plan: FileEdit['plan'] = ({ inUse, own, admit }, fileBytes) => {
     const range = spanOf(offsetBytes, Math.max(offsetBytes, Math.min(endOf({ offsetBytes, lengthBytes }), fileBytes)));
     admit(judgeWrite(inUse, own, lockRangeOf(range)));
     if (range.lengthBytes === 0) return null;
@@ -44,11 +45,9 @@ export async function zeroOpen(
       lengthBytes: fileBytes,
       apply: (tx, content, old) => clearBytes(tx, storage, content, { range, old }),
     };
-  });
+  };
+  await editFile(storage, open, async () => ({ open, onAdmitted, staged: null, plan }), waiter);
 }
-
-const edit = (storage: Storage, open: ThroughOpen, waiter: Waiter, plan: FileEdit['plan']): Promise<void> =>
-  editFile(storage, open, async () => ({ open, staged: null, plan }), waiter);
 
 const lockRangeOf = ({ offsetBytes, lengthBytes }: Span) => ({
   offsetBytes: BigInt(offsetBytes),

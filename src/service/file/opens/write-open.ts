@@ -6,17 +6,15 @@ import { FILE_BYTES_MAX } from '../create-file.ts';
 import { PAGE_BYTES, type TakenBytes, writeBytes } from '../file-bytes.ts';
 import { refuseUnlessFile } from '../load.ts';
 import { cut, takeFew, takeMany } from '../take-range.ts';
-import { editFile, type FileEdit, type KeptTimes } from './edit-file.ts';
+import { type EditTerms, editFile, type FileEdit } from './edit-file.ts';
 import { readThrough, type ThroughOpen } from './through-open.ts';
 import type { Waiter } from './waits.ts';
 
-export interface OpenWrite extends KeptTimes {
+export interface OpenWrite extends EditTerms {
   readonly offsetBytes: number | 'end';
   readonly bytes: Uint8Array;
   /** What is there may not be written over. */
   readonly appendsOnly?: boolean;
-  /** Called before anything is committed, once nothing of the file stands in the way; maybe several times. */
-  readonly onAdmitted?: () => void;
 }
 
 /** Refused, besides what every change through an open is: FileLockConflict, PendingCopyOperation, ShareSizeLimitReached. */
@@ -57,6 +55,7 @@ function editOf(storage: Storage, open: ThroughOpen, write: OpenWrite, taken: Ta
   const extent = taken?.middle ?? null;
   return {
     open,
+    onAdmitted: write.onAdmitted,
     staged: taken === null || extent === null ? null : { extent, bytes: cut(taken.offsetBytes, bytes).middle },
     plan({ inUse, own, admit }, lengthBytes) {
       const at = offsetBytes === 'end' ? lengthBytes : offsetBytes;
@@ -65,7 +64,6 @@ function editOf(storage: Storage, open: ThroughOpen, write: OpenWrite, taken: Ta
       if (appendsOnly && at < lengthBytes) throw new StorageError('ReadOnlyAttribute');
       if (taken !== null && taken.offsetBytes % PAGE_BYTES !== at % PAGE_BYTES) throw new EndMoved(at);
       admit(judgeWrite(inUse, own, { offsetBytes: BigInt(at), lengthBytes: BigInt(bytes.length) }));
-      write.onAdmitted?.();
       return {
         lengthBytes: Math.max(lengthBytes, endBytes),
         keepsWriteTime,

@@ -14,6 +14,7 @@ import type { IoctlRequest } from '../../wire/ioctl.ts';
 import { type Context, waiterOf } from '../command.ts';
 import { decodeOrRefuse } from '../decode-or-refuse.ts';
 import { refuseWithoutAll, refuseWithoutAny } from '../granted.ts';
+import { writingThrough } from '../writing-through.ts';
 import { type Fsctl, type FsctlAnswer, refuseShortOutput } from './fsctl.ts';
 import { findByResumeKey } from './resume-key.ts';
 
@@ -37,8 +38,6 @@ async function copyChunksTo(context: Context, request: IoctlRequest, access: num
   if (source.kind === 'directory' || target.kind === 'directory') throw new SmbError(Status.INVALID_DEVICE_REQUEST);
   refuseWithoutAny(source, READ_DATA | EXECUTE);
   refuseWithoutAll(target, access);
-  // Before it is done: what is closed meanwhile may have been written to.
-  target.hasWritten = true;
   const { status, copied } = await copyAll(context, { source, target }, input.chunks);
   if (copied.chunkCount > 0) noteChange(context.door, { what: 'modified', at: target, filter: WRITTEN });
   return { status, output: encodeCopied(copied) };
@@ -68,8 +67,7 @@ async function copyOne(
     sourceBytes: Number(sourceBytes),
     targetBytes: Number(targetBytes),
     lengthBytes,
-    keepsWriteTime: opens.target.frozen.writtenAt,
-    keepsChangeTime: opens.target.frozen.changedAt,
+    ...writingThrough(opens.target),
   };
   try {
     const isCopied = await copyChunk(context.door.storage, opens, chunk, waiterOf(context));

@@ -13,6 +13,7 @@ import { decodeRange, decodeZeroData, encodeRanges, FILE_RANGE_BYTES } from '../
 import { waiterOf } from '../command.ts';
 import { decodeOrRefuse } from '../decode-or-refuse.ts';
 import { refuseWithoutAny } from '../granted.ts';
+import { writingThrough } from '../writing-through.ts';
 import { answer, type Fsctl } from './fsctl.ts';
 
 export const setSparse: Fsctl = (context, { fileId }) => {
@@ -25,10 +26,7 @@ export const setZeroData: Fsctl = async (context, { fileId, input }) => {
   refuse(open, WRITE_DATA);
   const range = decodeOrRefuse(() => decodeZeroData(input));
   if (range.lengthBytes === 0) return answer();
-  const kept = { keepsWriteTime: open.frozen.writtenAt, keepsChangeTime: open.frozen.changedAt };
-  // Before it is done: what is closed meanwhile may have been written to.
-  open.hasWritten = true;
-  await zeroOpen(context.door.storage, open, { ...range, ...kept }, waiterOf(context));
+  await zeroOpen(context.door.storage, open, { ...range, ...writingThrough(open) }, waiterOf(context));
   noteChange(context.door, { what: 'modified', at: open, filter: WRITTEN });
   return answer();
 };
