@@ -2,7 +2,6 @@
  * Keys that customers provide: what is written with one is read, changed and added to with that one only; the official
  * client sends keys over TLS alone, and so does it here. And encryption scopes, by their names.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

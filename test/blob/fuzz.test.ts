@@ -2,7 +2,6 @@
  * Random requests over the whole request surface, signed and unsigned, well-formed and not. Whatever comes, the server
  * answers, never with a 5xx (but 501), and lives. Seeded and bounded; LARIMAR_SEED replays a run, request by request.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';

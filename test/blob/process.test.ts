@@ -1,5 +1,4 @@
 /** The server as a process: what it acknowledged outlives kill -9, and SIGTERM lets requests finish. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

@@ -2,7 +2,7 @@
  * rclone keeping a folder and a container alike, both ways it can be pointed at us: a URL with a shared access
  * signature (path-style, plain HTTP), and an account with its key (host-style, over TLS). Needs rclone and openssl.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, unlink } from 'node:fs/promises';

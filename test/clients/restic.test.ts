@@ -2,7 +2,7 @@
  * restic keeping a backup repository: it knows Azure only as https://ACCOUNT.blob.core.windows.net, lists its lock
  * blobs right after writing them, and reads back by hash every byte it wrote. Needs restic and openssl.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * Files on three nodes over one database, clients spread over them: what holds of one server holds of all of them together.
  */

@@ -2,6 +2,7 @@
  * The files for Docker and Kubernetes, as far as they can be judged without either: they are well-formed, set only what
  * the server knows, agree with each other, hold no secret, and leave a node the time that it takes to stop.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

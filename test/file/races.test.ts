@@ -2,7 +2,6 @@
  * Races over files: real parallel requests of the official client, each on a connection of its own, against a server
  * process with its data on disk. Each says what must hold whoever comes first.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { outcome, outcomes, refusal } from '../harness/clients.ts';

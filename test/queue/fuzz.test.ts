@@ -3,7 +3,6 @@
  * receipts, headers, messages. Whatever comes is answered, never with a 5xx (but 501), and no message is lost that nobody
  * deleted. Seeded and bounded; LARIMAR_SEED replays a run, request by request, but for ids and receipts of the server's.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DequeuedMessageItem, QueueClient } from '@azure/storage-queue';
