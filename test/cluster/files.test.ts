@@ -1,5 +1,4 @@
 // engines: postgres
-// tier: system
 /**
  * Files on three nodes over one database, clients spread over them: what holds of one server holds of all of them together.
  */

@@ -1,5 +1,4 @@
 // engines: postgres
-// tier: system
 /**
  * Tables on three nodes over one database, clients spread over them: what the contract promises of one server holds of all
  * of them together.
