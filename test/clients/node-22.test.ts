@@ -1,6 +1,6 @@
-/** Node 22, a line still maintained. */
+/** Node 22, a supported version. */
 // tier: system
 // engines: embedded
 import { testUnderNode } from './under-node.ts';
 
-testUnderNode('22');
+testUnderNode(22);

@@ -1,6 +1,6 @@
-/** Node 24, a line still maintained. */
+/** Node 24, a supported version. */
 // tier: system
 // engines: embedded
 import { testUnderNode } from './under-node.ts';
 
-testUnderNode('24');
+testUnderNode(24);

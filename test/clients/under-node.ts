@@ -1,56 +1,58 @@
 /**
- * A version of Node: under it, all unit tests in one process, and the official client's short story against a server that
- * runs under the same version. It comes from npm's `node` package; where it cannot be had, these tests are skipped.
+ * A version of Node other than this one: under it, all unit tests in one process, the official clients' short stories
+ * against a server that runs under the same version, and from Node 22 on, which they ask for, the newest official clients.
+ * The versions are packages of npm's that `npm run test:setup` installs.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { type Tool, tool } from './tool.ts';
+import { TIER_VARIABLE } from '../harness/tier.ts';
+import { planTier } from '../runner/plan.ts';
+import { Seconds } from '../runner/seconds.ts';
+import { tool } from './tool.ts';
 
 const outDir = fileURLToPath(new URL('../..', import.meta.url));
 const loadsTestFiles = join(outDir, 'test/runner/entry.js');
-const story = fileURLToPath(new URL('sdk-story.test.js', import.meta.url));
-const unitTests = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts'))
-  .map((path) => join(outDir, 'src', path.replace(/\.ts$/, '.js')));
+const newestClients = join(outDir, 'test/clients/newest-clients.js');
+const story = join(outDir, 'test/clients/sdk-story.test.js');
 
-export function testUnderNode(version: string): void {
-  describe(`under Node ${version}`, () => {
-    let folder: string;
-    let node: Tool;
-    let missing: string | null = null;
+const quickFiles = planTier({ outDir, tier: 'quick', only: undefined, engine: null }, new Seconds('quick')).files;
+const unitTests = quickFiles.filter(({ engine }) => engine === null).map(({ compiled }) => compiled);
+/** Those of services whose clients have newer versions, without what takes long and is about the server alone. */
+const clientTests = quickFiles
+  .filter(({ source, engine }) => /^test\/(blob|queue|file)\//.test(source) && engine === 'embedded')
+  .filter(({ source }) => !/races|fuzz|bad-input|outside/.test(source))
+  .map(({ compiled }) => compiled);
 
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'larimar-node-'));
-      try {
-        const flags = ['--silent', '--no-audit', '--no-fund', '--prefix', folder];
-        await promisify(execFile)('npm', ['install', ...flags, `node@${version}`]);
-      } catch (error) {
-        missing = `npm install node@${version}: ${(error as Error).message}`;
-      }
-      node = tool(join(folder, 'node_modules/node/bin/node'), { cwd: process.cwd(), env: { HOME: folder } });
-    });
-    after(() => rm(folder, { recursive: true, force: true }));
+const NEWEST_CLIENTS_NODE_MIN = 22;
 
-    test('it is that version', async (t) => {
-      if (missing !== null) return t.skip(missing);
+export function testUnderNode(version: number): void {
+  const program = join(process.cwd(), 'test/third-party/node_modules', `node-${version}`, 'bin/node');
+  const isThisOne = process.versions.node.startsWith(`${version}.`);
+  const missing = existsSync(program) ? false : `needs Node ${version}, which npm run test:setup installs`;
+
+  describe(`under Node ${version}`, { skip: isThisOne ? `this is Node ${version}` : missing }, () => {
+    const node = tool(program, { cwd: process.cwd(), env: { ...process.env, [TIER_VARIABLE]: 'quick' } });
+    const load = (...argv: readonly string[]): Promise<string> => node.succeed('--enable-source-maps', ...argv);
+
+    test('the program has that version', async () => {
       assert.ok((await node.succeed('--version')).startsWith(`v${version}.`));
     });
 
-    test('every unit test passes', async (t) => {
-      if (missing !== null) return t.skip(missing);
-      await node.succeed('--enable-source-maps', loadsTestFiles, ...unitTests);
+    test('every unit test passes', async () => {
+      await load(loadsTestFiles, ...unitTests);
     });
 
-    test('the official client is served', async (t) => {
-      if (missing !== null) return t.skip(missing);
-      await node.succeed('--enable-source-maps', loadsTestFiles, story);
+    test('the official clients work', async () => {
+      await load(loadsTestFiles, story);
+    });
+
+    test('the newest official clients work', {
+      skip: version < NEWEST_CLIENTS_NODE_MIN && 'they ask for Node 22',
+    }, async () => {
+      await load('--import', newestClients, loadsTestFiles, ...clientTests);
     });
   });
 }

@@ -9,12 +9,16 @@ import { fileURLToPath } from 'node:url';
 import type { SmbEncryption } from '../../src/config/config.ts';
 import { accountEndpoint, connectionStringOf, DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 import { freshPlace, type Place, type PlaceOptions, storeArguments } from './engines.ts';
+import { freePort } from './free-port.ts';
 
 export { DEVELOPMENT_ACCOUNT, type TestAccount } from './accounts.ts';
 
 export const LARIMAR_COMMAND = fileURLToPath(new URL('../../src/cli/larimar.js', import.meta.url));
 
 const START_LIMIT_SECONDS = 30;
+/** Another process may take a free port first. */
+const STARTS_MAX = 3;
+const SERVICES = ['blob', 'queue', 'table', 'file', 'smb', 'admin'];
 
 export interface ServerProcessOptions extends Pick<PlaceOptions, 'content'> {
   /** Beside the development account. */
@@ -42,7 +46,7 @@ export class ServerProcess {
   readonly place: Place;
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | null = null;
-  /** By the service behind it, once it is known. */
+  /** By the service behind it, from the first start on. */
   readonly #ports = new Map<string, number>();
   #stderr = '';
   /** Whether the test ended it. */
@@ -125,6 +129,19 @@ export class ServerProcess {
 
   /** Starts the command; resolves once the blob door listens. A later start takes the same ports. */
   async start(): Promise<void> {
+    if (this.#ports.size > 0) return this.#startOnce();
+    for (let attempt = 1; ; attempt++) {
+      // A port that the system chose could belong to somebody's outgoing connection by the time of a restart.
+      for (const service of SERVICES) this.#ports.set(service, await freePort());
+      try {
+        return await this.#startOnce();
+      } catch (error) {
+        if (attempt === STARTS_MAX || !/in use/.test(this.#stderr)) throw error;
+      }
+    }
+  }
+
+  async #startOnce(): Promise<void> {
     const { accounts = [], options = [], env = {}, wrapper = [], tls, smb } = this.#options;
     const keys = accounts.length === 0 ? [] : [DEVELOPMENT_ACCOUNT, ...accounts];
     const argv = [

@@ -1,7 +1,7 @@
 /**
  * What a tier consists of: which test files run, over which engine, and which of them share a process. Test files under
- * src/ are unit tests and see to their engines themselves. A file under test/ runs over the embedded engine in the quick
- * tier and over PostgreSQL in the system tier, unless lines near its top say otherwise:
+ * src/ and bench/ are unit tests and see to their engines themselves. A file under test/ runs over the embedded engine in
+ * the quick tier and over PostgreSQL in the system tier, unless lines near its top say otherwise:
  *
  * `// tier: system`            only in the system tier, over both engines
  * `// tier: both`              in the system tier again, with more rounds (harness/tier.ts)
@@ -52,7 +52,7 @@ const GROUP_SECONDS_MAX = 20;
 export const THIRD_PARTY = join('test', 'third-party');
 
 /** Sources, as the project names them. Compiled files do not tell: the compiler leaves deleted ones behind. */
-function listTestFiles(folder: 'src' | 'test'): string[] {
+function listTestFiles(folder: 'src' | 'bench' | 'test'): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts') && !path.includes('node_modules'))
     .map((path) => join(folder, path))
@@ -114,13 +114,11 @@ function plannedFiles({ outDir, tier, only, engine }: PlanOptions): PlannedFile[
       ownProcess: directives.process === 'own',
     };
   };
-  const units = listTestFiles('src')
-    .filter(chosen)
-    .flatMap((source) => {
-      const text = textOf(source);
-      const directives = directivesIn(source, text);
-      return isInTier(tier, directives) ? [planned(source, null, text, directives)] : [];
-    });
+  const units = [...listTestFiles('src'), ...listTestFiles('bench')].filter(chosen).flatMap((source) => {
+    const text = textOf(source);
+    const directives = directivesIn(source, text);
+    return isInTier(tier, directives) ? [planned(source, null, text, directives)] : [];
+  });
   const others = listTestFiles('test')
     .filter(chosen)
     .flatMap((source) => {
