@@ -123,7 +123,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (admin !== null) endings.keep(admin);
     const { engine, content, signals, clock: ofStore, slot, isShared } = await openParts(setting, options, endings);
     const clock = options.clock ?? ofStore ?? systemClock;
-    const onError = (error: unknown): void => log.error('sweeping failed', error);
+    const onError = (error: unknown): void => log.error('background work failed', error);
     const parts = { engine, content, signals, clock, slot, isShared };
     const ownPorts = new Set(admin === null ? [] : [portOf(admin.origin)]);
     const allow = options.outsideCopies === false ? 'none' : 'any';

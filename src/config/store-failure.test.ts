@@ -80,7 +80,7 @@ describe('an object store that does not open', () => {
 
   for (const error of [
     named('ContentUnavailable', 'the server refuses access to the bucket (403 AccessDenied): check the access key'),
-    named('ContentUnavailable', 'the server has no bucket and makes none (403): make it, or name another'),
+    named('ContentUnavailable', 'the server has no bucket and does not create it (403): create it, or name another'),
     named('ContentUnavailable', 'cannot be reached', named('ConnectionLost', 'x', coded('SELF_SIGNED_CERT_IN_CHAIN'))),
     new Error('The S3 URL is wrong. Name a bucket.'),
     new Error('The S3 store needs an access key: write s3://KEY:SECRET@bucket.'),

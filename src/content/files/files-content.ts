@@ -144,7 +144,7 @@ class FilesContent implements ContentStore {
   }
 
   async recover(live: AsyncIterable<PlacedExtent>): Promise<RecoveryReport> {
-    if (this.#state !== 'opened') throw new Error('recovery comes first after opening, and once');
+    if (this.#state !== 'opened') throw new Error('recover must be called once, directly after opening');
     this.#state = 'in use';
     const named = await collectNamed(live, (placement) => {
       // Records of another store: everything here would look like a stray.
