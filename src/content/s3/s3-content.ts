@@ -237,7 +237,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]>
 async function* refusingForeign(live: AsyncIterable<PlacedExtent>): AsyncGenerator<PlacedExtent> {
   for await (const extent of live) {
     if (parsePlacement(extent.placement) === null) {
-      throw new Error(`a record names content that this store never wrote: ${extent.placement}`);
+      throw new Error(`a record refers to content that this store never wrote: ${extent.placement}`);
     }
     yield extent;
   }
