@@ -58,9 +58,9 @@ await work(second);
 console.log(`   ${first} wakes up, still believes that it is the leader, and carries on:`);
 await work(first);
 console.log(
-  `   ${first} lost: its lease has expired, and ${second} has a new one. Two believed that they were leaders,`,
+  `   ${first} lost: its lease has expired, and ${second} has a new one. Two believed that they were the leader,`,
 );
-console.log('   but only one could write.');
+console.log('   but only one of them could write.');
 
 console.log(`\n4. The leader dies: ${second} is killed and cannot release its lease`);
 const victim = candidates.get(second) as ChildProcess;
