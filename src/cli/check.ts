@@ -90,7 +90,7 @@ function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
     `  to be cleaned up at the next start: leftovers of ${counted(awaitingSweep, 'change')}, ` +
-      `${counted(leftByCrash, 'extent')} from before a crash`,
+      `${counted(leftByCrash, 'extent')} left by a crash`,
   ];
 }
 
