@@ -515,9 +515,7 @@ test('the first operation that is wrong is the one refused, and its faults come 
     if (isOfStore) assert.match(shortOf(await submit(first, part))[0] ?? '', new RegExp(`^${want} 1:`));
     assert.deepEqual(await rowsOf(table), { old: 1 });
   }
-  assert.deepEqual(shortOf(await sendBatch(changeSet([]))), [
-    '400 InvalidInput The change set contains no operation.',
-  ]);
+  assert.deepEqual(shortOf(await sendBatch(changeSet([]))), ['400 InvalidInput The change set contains no operation.']);
 });
 
 describe('a query in a batch', () => {

@@ -129,7 +129,7 @@ export class Census {
       if (heard === 'closing') return null;
       if (beats >= WAITED_BEATS_MAX) {
         const nodes = `node${waitedFor.size === 1 ? '' : 's'} ${[...waitedFor].join(', ')}`;
-        this.#onError(new Error(`sweeping is paused: no answer from ${nodes}`));
+        this.#onError(new Error(`no answer from ${nodes}: sweeping is paused`));
         return null;
       }
     }
