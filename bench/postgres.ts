@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Database } from '../src/postgres/database.ts';
-import { findProgram } from '../test/packages.ts';
+import { findProgram } from '../test/find-program.ts';
 import { onEnd } from './running.ts';
 import { freePorts } from './server.ts';
 

@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '../test/packages.ts';
+import { findProgram } from '../test/find-program.ts';
 
 export interface SambaOptions {
   folder: string;

@@ -102,6 +102,16 @@ export class Server {
     clearTimeout(impatience);
   }
 
+  /** With SIGKILL, which leaves it no time to save anything. */
+  async kill(): Promise<void> {
+    if (this.ended !== null) return;
+    const exited = new Promise<void>((resolve) => {
+      this.#child.once('exit', () => resolve());
+    });
+    this.#signal('SIGKILL');
+    await exited;
+  }
+
   #signal(signal: NodeJS.Signals): void {
     if (this.ended !== null) return;
     if (this.#forks) process.kill(-this.pid, signal);

@@ -2,7 +2,7 @@
  * How the examples send requests and print the answers. An example knows how each request should end; if a server
  * answers differently, the example stops with an error.
  */
-import { isRestError } from '@azure/storage-blob';
+import { RestError } from '@azure/storage-blob';
 
 const ACCEPTED = 'accepted';
 
@@ -12,7 +12,7 @@ export async function answerTo(request: Promise<unknown>): Promise<string> {
     await request;
     return ACCEPTED;
   } catch (error) {
-    if (!isRestError(error) || error.statusCode === undefined) throw error;
+    if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
     return `${error.statusCode} ${error.code ?? tableCodeOf(error.details)}`;
   }
 }

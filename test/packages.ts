@@ -1,10 +1,11 @@
 /**
- * Programs outside npm that some tests drive, by the Debian packages that bring each. A test that needs one says
- * `{ skip: missingTool('strace') }`: the runner reads that in the file, installs the packages, and where it cannot, the
- * test is skipped by name.
+ * Programs that some tests drive and npm does not bring, with the Debian packages that do. A test that needs one says
+ * `{ skip: missingTool('strace') }`: it is skipped by name where the program is not installed. `npm run test:setup`
+ * installs all of them.
  */
-import { accessSync, constants, readdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { constants } from 'node:fs';
+import { findProgram, isThere } from './find-program.ts';
+import { hasPostgres } from './harness/postgres-programs.ts';
 
 interface DebianTool {
   readonly packages: readonly string[];
@@ -43,7 +44,7 @@ const TOOLS = {
     programs: ['monmaptool', 'ceph-mon', 'ceph-osd', 'ceph', 'radosgw', 'radosgw-admin'],
   },
   haproxy: { packages: ['haproxy'], use: 'one address before several nodes' },
-  nginx: { packages: ['nginx-light'], use: 'the same', programs: ['nginx'] },
+  nginx: { packages: ['nginx-light'], use: 'another such program', programs: ['nginx'] },
   pythonYaml: {
     packages: ['python3-yaml'],
     use: 'reads manifests',
@@ -68,41 +69,18 @@ export type Tool = keyof typeof TOOLS;
 
 export const DEBIAN_TOOLS: Readonly<Record<Tool, DebianTool>> = TOOLS;
 
-/** Where Debian keeps programs that are not on everybody's PATH; of PostgreSQL's versions the newest first. */
-function foldersOffPath(): string[] {
-  const postgres = '/usr/lib/postgresql';
-  const versions = isThere(postgres, constants.R_OK) ? readdirSync(postgres) : [];
-  versions.sort((a, b) => Number(b) - Number(a));
-  return ['/usr/sbin', ...versions.map((version) => join(postgres, version, 'bin'))];
-}
+/** Whether a test can use it: PostgreSQL also comes with npm. */
+export const hasTool = (tool: Tool): boolean => (tool === 'postgres' && hasPostgres()) || hasDebianTool(tool);
 
-/** The path of an installed program; null when there is none. */
-export function findProgram(name: string): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...foldersOffPath()];
-  const paths = folders.map((folder) => join(folder, name));
-  return paths.find((path) => isThere(path, constants.X_OK)) ?? null;
-}
-
-export function hasTool(tool: Tool): boolean {
+export function hasDebianTool(tool: Tool): boolean {
   const { file, programs = [tool] } = DEBIAN_TOOLS[tool];
   if (file !== undefined) return isThere(file, constants.R_OK);
   return programs.every((program) => findProgram(program) !== null);
 }
 
-function isThere(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** For node:test's `skip`: false when the tool is there, else the reason. */
 export function missingTool(tool: Tool): false | string {
-  const { packages } = DEBIAN_TOOLS[tool];
-  const noun = packages.length === 1 ? 'package' : 'packages';
-  return hasTool(tool) ? false : `needs ${tool} (Debian ${noun} ${packages.join(' ')})`;
+  return hasTool(tool) ? false : `needs ${DEBIAN_TOOLS[tool].packages.join(', ')}, which npm run test:setup installs`;
 }
 
 /** The tools that a test file's text asks for. */

@@ -1,27 +1,42 @@
 /**
- * `npm test`: formatting, lint, the packages and servers that tests need, the unit tests (all in one process) and the
- * acceptance tests (a process for each file and each engine, see runner/plan.ts). Last line: `N passed, N failed`, and
- * `, N skipped` when there are any.
- *
- * --acceptance         also the files named *.acceptance.test.ts, which drive programs from outside npm
- * --only TEXT          only the test files whose path contains TEXT, and neither formatting nor lint
- * LARIMAR_TEST_ENGINE  only acceptance tests over this engine, `embedded` or `postgres`
+ * Runs a tier of the tests. `npm test` is the quick one: formatting, lint, unit tests, and every service on both engines
+ * in this process's machine with nothing installed. `npm run test:system` is the rest (runner/plan.ts says which is which).
+ * The last line is `N passed, N failed`, with `, N skipped` when there are any.
  */
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { givenEngine } from './harness/engines.ts';
-import { missingTool, type Tool } from './packages.ts';
-import type { Finished } from './runner/events.ts';
-import { engineEnvironment, type Plan, type PlannedRun, planRuns, sourceName as sourceNameIn } from './runner/plan.ts';
+import { givenEngine, TEST_ENGINES, type TestEngine } from './harness/engines.ts';
+import { TIER_VARIABLE, type Tier } from './harness/tier.ts';
+import { missingTool } from './packages.ts';
+import { engineEnvironment, type Group, type Plan, type PlannedFile, planTier, THIRD_PARTY } from './runner/plan.ts';
+import { Progress } from './runner/progress.ts';
+import {
+  type GroupRun,
+  printFailures,
+  printLeftOut,
+  printSkipped,
+  printSlowest,
+  printSummary,
+  secondsByFile,
+} from './runner/report.ts';
+import { Seconds } from './runner/seconds.ts';
 import { Services } from './runner/services.ts';
-import { checkFormat, checkLint, providePackages, type StepFailure } from './runner/steps.ts';
-import { runTestProcess, skippedRun, type TestRun } from './runner/test-process.ts';
+import { buildThirdParty, checkFormat, checkLint, hasThirdParty, type StepFailure } from './runner/steps.ts';
+import { runTestProcess, skippedRun } from './runner/test-process.ts';
 
-const FILES_AT_ONCE_MAX = 2;
-/** A unit test file that takes longer is named. */
-const SLOW_SECONDS = 2;
+const HELP = `npm test [-- OPTIONS]               formatting, lint, unit tests, every service on both engines
+npm run test:system [-- OPTIONS]    clusters, crashes, power cuts, other programs; see npm run test:setup
+
+  --only TEXT        only the test files whose path contains TEXT; neither formatting nor lint
+  --name TEXT        only the test of this name
+  --engine ENGINE    only over this engine: ${TEST_ENGINES.join(' or ')}
+  --seed N           replay a random test with this seed
+  --workers N        processes at a time; as many as there are cores, unless you say otherwise
+  --record-seconds   write down how long each file took (test/seconds.json)
+  --help             show this text`;
 
 const outDir = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -29,117 +44,137 @@ function findProjectRoot(from: string): string {
   return existsSync(join(from, 'tsconfig.json')) ? from : findProjectRoot(dirname(from));
 }
 
-const sourceName = (file: string): string => sourceNameIn(outDir, file);
-
-const count = (run: TestRun, outcome: Finished['outcome']): number =>
-  run.finished.filter((one) => one.outcome === outcome).length;
-
-function reportRun(name: string, run: TestRun): void {
-  const skipped = count(run, 'skipped');
-  const failed = count(run, 'failed');
-  const parts = [`${count(run, 'passed')} passed`];
-  if (failed > 0) parts.push(`${failed} FAILED`);
-  if (skipped > 0) parts.push(`${skipped} skipped`);
-  console.log(`${name}: ${parts.join(', ')} (${run.seconds.toFixed(1)} s)`);
-  for (const remark of new Set(run.remarks)) console.log(`  ${remark}`);
-  const slow = run.files.length > 1 ? run.files.filter(({ seconds }) => seconds >= SLOW_SECONDS) : [];
-  for (const { file, seconds } of slow) console.log(`  slow: ${sourceName(file)} (${seconds.toFixed(1)} s)`);
+interface Options {
+  readonly tier: Tier;
+  readonly only: string | undefined;
+  readonly name: string | null;
+  readonly engine: TestEngine | null;
+  readonly seed: string | null;
+  readonly workers: number;
+  readonly recordSeconds: boolean;
 }
 
-interface NamedRun {
-  readonly name: string;
-  readonly run: TestRun;
+/** null: only help was asked for. */
+function parseOptions(): Options | null {
+  const { values } = parseArgs({
+    options: {
+      system: { type: 'boolean' },
+      only: { type: 'string' },
+      name: { type: 'string' },
+      engine: { type: 'string' },
+      seed: { type: 'string' },
+      workers: { type: 'string' },
+      'record-seconds': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  });
+  if (values.help === true) return null;
+  const engine = TEST_ENGINES.find((one) => one === values.engine) ?? null;
+  if (values.engine !== undefined && engine === null) {
+    throw new Error(`--engine ${values.engine} is not one of ${TEST_ENGINES.join(', ')}`);
+  }
+  const workers = Number(values.workers ?? availableParallelism());
+  if (!Number.isInteger(workers) || workers < 1) throw new Error(`--workers ${values.workers} is not a number above 0`);
+  return {
+    tier: values.system === true ? 'system' : 'quick',
+    only: values.only,
+    name: values.name ?? null,
+    engine: engine ?? givenEngine(),
+    seed: values.seed ?? null,
+    workers,
+    recordSeconds: values['record-seconds'] === true,
+  };
 }
 
-async function runAndReport(planned: PlannedRun, services: Services): Promise<NamedRun> {
-  const { name, files, engine } = planned;
-  const missing = engine === 'postgres' && missingTool('postgres');
-  const env = { ...services.env, ...engineEnvironment(planned) };
-  const run = missing === false ? await runTestProcess({ files, outDir, env }) : skippedRun(files, missing);
-  reportRun(name, run);
-  return { name, run };
+/** Why the files of a group cannot run here; null when they can. */
+function missingFor({ engine, files }: Group): string | null {
+  if (engine === 'postgres' && missingTool('postgres') !== false) return missingTool('postgres') as string;
+  const isThirdParty = files.some(({ source }) => source.startsWith(THIRD_PARTY));
+  return isThirdParty && !hasThirdParty() ? 'needs clients that npm run test:setup installs' : null;
 }
 
-async function runAll({ units, acceptance }: Plan, services: Services): Promise<NamedRun[]> {
-  const runs: NamedRun[] = [];
-  // Unit tests are one process, which leaves a core to others.
-  const waiting = units === null ? [...acceptance] : [units, ...acceptance];
+async function runGroups(
+  { groups }: Plan,
+  options: Options,
+  services: Services,
+  progress: Progress,
+): Promise<GroupRun[]> {
+  const runs: GroupRun[] = [];
+  const waiting = [...groups];
+  const seed = options.seed === null ? {} : { LARIMAR_SEED: options.seed };
   const lane = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      runs.push(await runAndReport(next, services));
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
+      const files = group.files.map(({ compiled }) => compiled);
+      const missing = missingFor(group);
+      const env = {
+        ...services.env,
+        ...engineEnvironment(group.engine),
+        ...seed,
+        [TIER_VARIABLE]: options.tier,
+      };
+      const onFile = (file: string): void => progress.fileEnded(group, file);
+      const run =
+        missing === null
+          ? await runTestProcess({ files, outDir, name: options.name, onFile, env })
+          : skippedRun(files, missing);
+      progress.groupEnded(group, run);
+      runs.push({ group, run });
     }
   };
-  await Promise.all(Array.from({ length: FILES_AT_ONCE_MAX }, lane));
+  await Promise.all(Array.from({ length: options.workers }, lane));
+  progress.end();
   return runs;
 }
 
 async function runWithServices(
   plan: Plan,
-  { tools, services }: { tools: ReadonlySet<Tool>; services: Services },
-): Promise<NamedRun[]> {
+  { options, services, seconds }: { options: Options; services: Services; seconds: Seconds },
+): Promise<GroupRun[]> {
   try {
-    await services.start(tools);
-    return await runAll(plan, services);
+    await services.start(new Set(plan.files.flatMap(({ tools }) => tools)));
+    return await runGroups(plan, options, services, new Progress(plan, seconds, options.workers));
   } finally {
     await services.stop();
   }
 }
 
-const OUTPUT_SHOWN_MAX_CHARACTERS = 20_000;
-
-function indent(text: string): string {
-  return text.trimEnd().replaceAll(/^/gm, '    ');
+async function checkSources({ tier, only }: Options, plan: Plan): Promise<StepFailure[]> {
+  const checks = only === undefined && tier === 'quick' ? [checkFormat(), checkLint()] : [];
+  const wantsThirdParty = plan.files.some(({ source }) => source.startsWith(THIRD_PARTY));
+  if (wantsThirdParty && hasThirdParty()) checks.push(buildThirdParty(outDir));
+  return (await Promise.all(checks)).flat();
 }
 
-const nameOf = (one: Finished): string => (one.path.length === 0 ? 'the whole file' : one.path.join(' › '));
-
-/** Where a test is from, with the engine it ran over: a run of one file has that in its name. */
-const originOf = (one: Finished, { name, run }: NamedRun): string =>
-  run.files.length > 1 ? sourceName(one.file) : name;
-
-function printFailures(runs: readonly NamedRun[], steps: readonly StepFailure[]): void {
-  for (const failure of steps) console.log(`\nFAILED ${failure.name}\n${indent(failure.output)}`);
-  for (const named of runs) {
-    const { name, run } = named;
-    const failures = run.finished.filter((one) => one.outcome === 'failed');
-    for (const one of failures) {
-      console.log(`\nFAILED ${nameOf(one)}\n  in ${originOf(one, named)}\n${indent(one.reason ?? '')}`);
-    }
-    if (failures.length > 0 && run.output.trim() !== '') {
-      console.log(`\nprinted by ${name}:\n${indent(run.output.slice(-OUTPUT_SHOWN_MAX_CHARACTERS))}`);
-    }
-  }
-}
-
-function printSkipped(runs: readonly NamedRun[]): void {
-  for (const named of runs) {
-    for (const one of named.run.finished.filter((one) => one.outcome === 'skipped')) {
-      console.log(`skipped: ${nameOf(one)} (${originOf(one, named)}): ${one.reason}`);
-    }
-  }
+/** What only the system tier runs. */
+function leftOut(quick: readonly PlannedFile[], seconds: Seconds): PlannedFile[] {
+  const runs = new Set(quick.map(({ source }) => source));
+  const { files } = planTier({ outDir, tier: 'system', only: undefined, engine: null }, seconds);
+  return files.filter(({ source }) => !runs.has(source));
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { acceptance: { type: 'boolean' }, only: { type: 'string' } } });
+  const options = parseOptions();
+  if (options === null) {
+    console.log(HELP);
+    return 0;
+  }
   process.chdir(findProjectRoot(outDir));
-  const { only, acceptance: withSlow = false } = values;
-  const plan = planRuns({ outDir, only, withSlow, engine: givenEngine() });
-  const steps = only === undefined ? [...(await checkFormat()), ...(await checkLint())] : [];
-  const tools = new Set([plan.units, ...plan.acceptance].flatMap((planned) => planned?.tools ?? []));
-  await providePackages(tools);
+  process.env[TIER_VARIABLE] = options.tier;
+  const { tier, only } = options;
+  const seconds = new Seconds(tier);
+  const plan = planTier({ outDir, ...options }, seconds);
+  const steps = await checkSources(options, plan);
   const services = new Services();
-  const runs = await runWithServices(plan, { tools, services });
+  const runs = await runWithServices(plan, { options, services, seconds });
   steps.push(...services.failures);
 
-  printFailures(runs, steps);
+  const measured = secondsByFile(runs);
+  if (options.recordSeconds) seconds.record(measured);
+  printFailures(runs, { steps, tier });
   printSkipped(runs);
-  const sum = (outcome: Finished['outcome']): number => runs.reduce((total, { run }) => total + count(run, outcome), 0);
-  const [passed, skipped] = [sum('passed'), sum('skipped')];
-  const failed = sum('failed') + steps.length;
-  const ran = passed + sum('failed') > 0;
-  if (!ran) console.log('no test ran');
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  return failed === 0 && ran ? 0 : 1;
+  if (tier === 'quick' && only === undefined) printLeftOut(leftOut(plan.files, seconds));
+  printSlowest(measured);
+  return printSummary(runs, steps);
 }
 
 process.exitCode = await main();

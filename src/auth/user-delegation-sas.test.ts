@@ -8,6 +8,7 @@ import {
   SASProtocol,
   type UserDelegationKey,
 } from '@azure/storage-blob';
+import { DataLakeSASPermissions, generateDataLakeSASQueryParameters } from '@azure/storage-file-datalake';
 import {
   ACCOUNT,
   codeOf,
@@ -264,7 +265,18 @@ test('snapshots, versions and directories are signed as in a service SAS', async
   assert.equal(await codeOf(use(sdkToken({ snapshotTime: time }), { query: `snapshot=${time}` })), 'accepted');
   assert.equal(await codeOf(use(sdkToken({ versionId: time }), { query: `versionid=${time}` })), 'accepted');
   assert.equal(await codeOf(use(sdkToken({ versionId: time }))), 'AuthenticationFailed');
-  const directory = sdkToken({ blobName: 'a/b', isDirectory: true });
+  const directory = generateDataLakeSASQueryParameters(
+    {
+      fileSystemName: 'c',
+      pathName: 'a/b',
+      isDirectory: true,
+      directoryDepth: 2,
+      permissions: DataLakeSASPermissions.parse('r'),
+      expiresOn: new Date(NOW_MS + HOUR_MS),
+    },
+    keyOf(),
+    ACCOUNT.name,
+  ).toString();
   assert.equal(await codeOf(use(directory, { resource: ['c', 'a/b/c'] })), 'accepted');
   assert.equal(await codeOf(use(directory, { resource: ['c', 'a/c'] })), 'AuthenticationFailed');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { type Bounds, OrderedMap } from './ordered-map.ts';
 
 /** A sorted array: what the tree must be indistinguishable from. Keys as hex text, which sorts like the bytes. */
@@ -30,9 +31,6 @@ const hex = (key: Uint8Array): string => Buffer.from(key).toString('hex');
 const numbered = (index: number): Uint8Array => bytes(index.toString(16).padStart(8, '0'));
 const rowsOf = (map: OrderedMap<number>, bounds?: Bounds) =>
   [...map.items(bounds)].map(({ key, value }) => [hex(key), value] as const);
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const keys = fc.array(fc.constantFrom('00', '01', '7f', 'ff'), { maxLength: 3 }).map((parts) => parts.join(''));
 const changes = fc.array(

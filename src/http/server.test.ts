@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { makeCertificate } from '../../test/harness/certificate.ts';
 import type { Account, Need, ResourceAcl } from '../auth/identity.ts';
 import { ManualClock } from '../base/clock.ts';
 import { EngineUnavailable } from '../engine/engine.ts';
@@ -974,28 +971,12 @@ test('a port in use is an error and not a crash', async (t) => {
 
 // ---- TLS
 
-function selfSigned(): { cert: Buffer; key: Buffer } | null {
-  const folder = mkdtempSync(join(tmpdir(), 'larimar-tls-'));
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  try {
-    const subject = ['-subj', '/CN=localhost', '-days', '1', '-nodes', '-newkey', 'rsa:2048', '-x509'];
-    execFileSync('openssl', ['req', ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-    return { cert: readFileSync(cert), key: readFileSync(key) };
-  } catch {
-    return null;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
+const tls = makeCertificate('localhost');
 
-const tls = selfSigned();
-
-test('over TLS a request is answered, known to be secure, and closing is graceful', {
-  skip: tls === null && 'no openssl',
-}, async (t) => {
-  const { server, door } = await start(t, tls === null ? {} : { tls });
+test('over TLS a request is answered, known to be secure, and closing is graceful', async (t) => {
+  const { server, door } = await start(t, { tls });
   assert.match(server.origin, /^https:\/\/127\.0\.0\.1:\d+$/);
-  const options = { host: '127.0.0.1', port: server.port, agent: false, ca: tls?.cert, servername: 'localhost' };
+  const options = { host: '127.0.0.1', port: server.port, agent: false, ca: tls.cert, servername: 'localhost' };
   const over = (path: string): Promise<Answer> =>
     new Promise<IncomingMessage>((resolve, reject) => {
       httpsRequest({ ...options, path }, resolve)

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { makeCertificate } from '../../test/harness/certificate.ts';
 import { NO_CONDITIONS } from '../rules/conditions.ts';
 import {
   type OutsideRequest,
@@ -692,32 +689,15 @@ test('no message of a failure shows what follows the path of a URL', async (t) =
 
 // ---- TLS
 
-function selfSigned(): Tls | null {
-  const folder = mkdtempSync(join(tmpdir(), 'larimar-outside-'));
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  try {
-    const names = ['-addext', 'subjectAltName=DNS:source.example,IP:127.0.0.1'];
-    const subject = ['-subj', '/CN=source.example', '-days', '1', '-nodes', '-newkey', 'rsa:2048', '-x509', ...names];
-    execFileSync('openssl', ['req', ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-    return { cert: readFileSync(cert), key: readFileSync(key) };
-  } catch {
-    return null;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
+const tls = makeCertificate('source.example', '127.0.0.1');
 
-const tls = selfSigned();
-
-test('over TLS the source must prove its name, and may not redirect to plain HTTP', {
-  skip: tls === null && 'no openssl',
-}, async (t) => {
+test('over TLS the source must prove its name, and may not redirect to plain HTTP', async (t) => {
   const plain = await serve(t, always(200, { 'Content-Length': '2' }, 'no'));
   const handler: Handler = (request, response) => {
     if (request.url === '/down') response.writeHead(302, { Location: plain }).end();
     else response.writeHead(200, { 'Content-Length': '2' }).end('ok');
   };
-  const { cert, key } = tls as Tls;
+  const { cert, key } = tls;
   const { port } = new URL(await serve(t, handler, { cert, key }));
   const options: HttpOutsideOptions = { ca: cert, resolve: toLoopback };
   const at = `https://source.example:${port}`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { DelimitedReader } from './delimited-reader.ts';
 import { DelimitedWriter } from './delimited-writer.ts';
 import { DEFAULT_DELIMITED, type DelimitedFormat, formatFault } from './formats.ts';
@@ -140,9 +141,6 @@ test('a record may have a megabyte, and not more', () => {
     assert.deepEqual(read(bytes, {}, 64 * 1024), [['a'], tooLong]);
   }
 });
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const SEPARATORS = [',', ';', '.', '|', '||', '\t', '§', '<>'];
 const formats = fc

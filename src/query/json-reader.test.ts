@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { JsonReader } from './json-reader.ts';
 import { jsonText } from './json-text.ts';
 import { parseJsonValue } from './json-value.ts';
@@ -125,9 +126,6 @@ for (const text of [
     );
   });
 }
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 test('values that JSON.stringify wrote are read as they were, in any layout and however they are cut', () => {
   const layouts = fc.constantFrom(undefined, 1, '\t');

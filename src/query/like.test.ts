@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { isLike, parseLike } from './like.ts';
 import { RecordError } from './query-error.ts';
 import { Work } from './work.ts';
@@ -70,9 +71,6 @@ test('a search that would take too long ends as an error of its row', () => {
     (error) => error instanceof RecordError && error.errorName === 'ResourceLimitExceeded',
   );
 });
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const letters = (choices: string[]) =>
   fc.array(fc.constantFrom(...choices), { maxLength: 8 }).map((all) => all.join(''));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { DEFAULT_DELIMITED, DEFAULT_JSON, type Format } from './formats.ts';
 import { parseQuery } from './parse-query.ts';
 import { QueryRefused } from './query-error.ts';
@@ -408,9 +409,6 @@ async function* broken(): AsyncGenerator<Uint8Array> {
 test('a blob that cannot be read to its end fails as its stream does', async () => {
   await assert.rejects(run('SELECT * FROM BlobStorage', '', { bytes: broken() }), /the disk is gone/);
 });
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const WORDS =
   `SELECT FROM WHERE LIMIT BlobStorage AS AND OR NOT IS NULL MISSING LIKE ESCAPE BETWEEN IN CASE WHEN THEN ELSE END CAST

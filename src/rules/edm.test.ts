@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { formatTicks, formatTicksShort, parseGuid, parseTicks } from './edm.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const TICKS_MIN = 504_911_232_000_000_000n;
 const TICKS_MAX = 3_155_378_975_999_999_999n;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { filter as anyFilter, renderFilter, seeded } from '../../test/harness/filters.ts';
+import { filter as anyFilter, renderFilter } from '../../test/harness/filters.ts';
+import { seeded } from '../../test/harness/random.ts';
 import type { EdmValue } from './edm.ts';
 import { type ComparisonOperator, type Filter, matchesFilter, parseFilter } from './entity-filter.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { entity, filter, filterOf, key, keyComparison, propertyOf, seeded } from '../../test/harness/filters.ts';
+import { entity, filter, filterOf, key, keyComparison, propertyOf } from '../../test/harness/filters.ts';
+import { seeded } from '../../test/harness/random.ts';
 import type { EntityKey } from './edm.ts';
 import { matchesFilter, parseFilter } from './entity-filter.ts';
 import { type Interval, type KeyBox, keyBoxes } from './entity-key-ranges.ts';

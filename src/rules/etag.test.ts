@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { nextEtag } from './etag.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const replay = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 /** The definition, in exact arithmetic. */
 const ticksAt = (ms: number): bigint => (BigInt(ms) + 62_135_596_800_000n) * 10_000n;
@@ -105,7 +103,7 @@ describe('where nodes have slots', () => {
         assert.ok(previous === null || etag > previous);
         assert.equal(Number.parseInt(etag.slice(-2), 16), slot);
       }),
-      { numRuns: 2_000, ...replay },
+      { numRuns: 2_000, ...seeded },
     );
   });
 
@@ -120,7 +118,7 @@ describe('where nodes have slots', () => {
         }
         assert.equal(nextEtag(previous, ms, slot), exact(want));
       }),
-      { numRuns: 2_000, ...replay },
+      { numRuns: 2_000, ...seeded },
     );
   });
 
@@ -144,7 +142,7 @@ describe('where nodes have slots', () => {
           newest = etag;
         }
       }),
-      { numRuns: 500, ...replay },
+      { numRuns: 500, ...seeded },
     );
   });
 });

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { fileTimeAt, formatFileTime, parseFileTime } from './file-time.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 /** The last tick of the year 9999: four digits are all there is room for. */
 const LAST_TICKS = 2_650_467_743_999_999_999n;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import {
   dequeued,
   expiresAt,
@@ -14,9 +15,6 @@ import {
   visibleFrom,
   visibleUntil,
 } from './message.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const A = 'aaaaaaaa-0000-8000-8000-000000000001';
 const B = 'bbbbbbbb-0000-8000-8000-000000000002';

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { foldName } from './file-names.ts';
 import { parsePattern, patternPrefix } from './name-pattern.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const means = (pattern: string, name: string): boolean | undefined => parsePattern(pattern)?.matches(foldName(name));
 

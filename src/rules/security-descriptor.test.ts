@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../test/harness/random.ts';
 import { formatSddl, parseSddl } from './sddl.ts';
 import {
   type Ace,
@@ -9,9 +10,6 @@ import {
   encodeDescriptor,
   type SecurityDescriptor,
 } from './security-descriptor.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 function parsed(sddl: string): SecurityDescriptor {
   const descriptor = parseSddl(sddl);

@@ -1,16 +1,12 @@
 /** The admin door over real HTTP: what it answers to whom, and that it answers nothing else. */
 // engines: embedded
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type RunningServer, startServer } from '../../src/main.ts';
 import { DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
+import { makeCertificate } from '../harness/certificate.ts';
 import { firstStatus, sendBytes } from '../harness/http.ts';
-import { missingTool } from '../packages.ts';
 
 describe('the admin door', () => {
   let server: RunningServer;
@@ -118,17 +114,8 @@ test('a server that cannot open its blob door closes the admin door too', async 
   await other.close();
 });
 
-test('with a certificate the admin door speaks HTTPS, as the others do', {
-  skip: missingTool('openssl'),
-}, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'larimar-admin-tls-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [cert, key] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-  const made = ['req', '-x509', '-nodes', '-days', '1', ...curve, ...subject, '-keyout', key, '-out', cert];
-  execFileSync('openssl', made, { stdio: 'ignore' });
-  const tls = { cert: readFileSync(cert), key: readFileSync(key) };
+test('with a certificate the admin door speaks HTTPS, as the others do', async (t) => {
+  const tls = makeCertificate('127.0.0.1');
   const server = await startServer({ memory: true, adminPort: 0, tls });
   t.after(() => server.close());
   assert.match(server.origins.admin ?? '', /^https:\/\/127\.0\.0\.1:\d+$/);

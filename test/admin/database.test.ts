@@ -3,6 +3,7 @@
  * `check` of a store at rest. The database server is the test's own, to be stopped and started.
  */
 // engines: postgres
+// tier: system
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { Client } from 'pg';

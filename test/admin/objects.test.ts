@@ -1,5 +1,6 @@
 /** A node whose content is in an object store: keys from either place, refusals at once, waiting for what is not up yet. */
 // engines: postgres
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { send } from '../harness/http.ts';

@@ -1,5 +1,4 @@
 /** Requests that no client should send: each is refused as documented, and the server serves the next one. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';

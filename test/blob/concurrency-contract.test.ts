@@ -4,6 +4,7 @@
  * nodes is in test/cluster/concurrency.test.ts ("what was written through one node is read, listed and deleted through
  * every other at once").
  */
+// engines: both in quick
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

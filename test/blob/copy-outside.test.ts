@@ -1,5 +1,4 @@
 /** Copy Blob from another server: pending at first, complete or empty, never in between, and able to outlast failures. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

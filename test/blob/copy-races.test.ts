@@ -3,7 +3,6 @@
  * the whole of one state of its source, or is refused. What many blobs share stays as long as one of them does: at the end
  * the store is checked. Prints its seed; LARIMAR_SEED brings the same load back, though not the same order.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Keys that customers provide: what is written with one is read, changed and added to with that one only; the official
  * client sends keys over TLS alone, and so does it here. And encryption scopes, by their names.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -19,14 +18,13 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { startServer } from '../../src/main.ts';
-import { makeCertificate } from '../clients/azure-names.ts';
 import { DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
+import { writeCertificate } from '../harness/certificate.ts';
 import { blobService, freshContainer, NO_RETRIES, outcome, refusal } from '../harness/clients.ts';
 import { freshPlace } from '../harness/engines.ts';
 import { type RawResponse, send } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { Random } from '../harness/random.ts';
-import { missingTool } from '../packages.ts';
 
 const NO_KEY = '409 BlobUsesCustomerSpecifiedEncryption';
 const OTHER_KEY = '409 BlobCustomerSpecifiedEncryptionMismatch';
@@ -57,14 +55,14 @@ async function read(blob: BlobClient, options: object, offset = 0, count?: numbe
   return Buffer.concat(chunks);
 }
 
-describe('the official client with a key', { skip: missingTool('openssl') }, () => {
+describe('the official client with a key', () => {
   let container: ContainerClient;
   const endings: (() => Promise<void>)[] = [];
 
   before(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'larimar-keys-'));
     endings.push(() => rm(folder, { recursive: true }));
-    const { certFile, keyFile } = await makeCertificate(folder, 'localhost');
+    const { certFile, keyFile } = writeCertificate(folder, 'localhost');
     const [cert, key] = [await readFile(certFile), await readFile(keyFile)];
     const place = await freshPlace();
     endings.push(() => place.remove());

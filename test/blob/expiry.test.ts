@@ -1,5 +1,4 @@
 /** Set Blob Expiry: its four options, what it refuses, and a blob whose time has come. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,5 +1,4 @@
 /** Find Blobs by Tags, in an account and in one container: what is found, in which pages, and by whom. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {

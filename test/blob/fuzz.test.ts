@@ -2,7 +2,7 @@
  * Random requests over the whole request surface, signed and unsigned, well-formed and not. Whatever comes, the server
  * answers, never with a 5xx (but 501), and lives. Seeded and bounded; LARIMAR_SEED replays a run, request by request.
  */
-// engines: embedded, in acceptance both
+// tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
@@ -10,11 +10,12 @@ import { blobService } from '../harness/clients.ts';
 import { firstStatus, headOf, type RawRequest, sendBytes } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { Random } from '../harness/random.ts';
+import { byTier } from '../harness/tier.ts';
 
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
 const { seed } = new Random();
 
-const REQUESTS_MAX = 12_000;
+const REQUESTS_MAX = byTier({ quick: 3_000, system: 12_000 });
 const LANES = 4;
 const RUN_SECONDS = 20;
 const ANSWER_LIMIT_MS = 10_000;

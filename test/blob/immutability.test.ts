@@ -1,5 +1,4 @@
 /** Immutability policies and legal holds: setting them, what they refuse, when they end, and what versions change. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Incremental Copy Blob: snapshots of a page blob, copied one after the other into a blob that is there for them alone.
  * Races are drawn from a seed (LARIMAR_SEED replays it); at the end the store is checked.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';

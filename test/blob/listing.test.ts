@@ -1,5 +1,4 @@
 /** List Blobs: order, prefixes, hierarchies, pages of every size, and what each entry tells. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

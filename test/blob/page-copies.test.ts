@@ -1,5 +1,4 @@
 /** Put Page From URL: pages written from a range of a source, here or outside, under all that Put Page is judged by. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

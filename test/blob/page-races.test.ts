@@ -2,7 +2,6 @@
  * Races on page blobs, with real parallel requests against a server process with its data on disk. Every round draws its
  * order from a seed (LARIMAR_SEED replays it).
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { PageBlobClient } from '@azure/storage-blob';

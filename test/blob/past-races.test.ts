@@ -2,7 +2,6 @@
  * Races around past states, with real clients and a clock that stands still, so that everything happens at one time: no
  * state is lost, none is torn, none is left behind.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { BlobClient, BlobItem, BlockBlobClient, ContainerClient } from '@azure/storage-blob';

@@ -1,5 +1,5 @@
 /** The server as a process: what it acknowledged outlives kill -9, and SIGTERM lets requests finish. */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';

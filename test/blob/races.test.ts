@@ -2,7 +2,6 @@
  * Races that the contract decides: real parallel requests, each on a connection of its own, against a server process
  * with its data on disk. Every round draws its order from a seed (LARIMAR_SEED replays it).
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';

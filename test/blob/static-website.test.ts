@@ -1,11 +1,8 @@
 /** Static websites: switched on with the official client, read as a browser would. */
 // engines: embedded
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import {
   type BlobServiceClient,
@@ -15,10 +12,10 @@ import {
 } from '@azure/storage-blob';
 import { startServer } from '../../src/main.ts';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
+import { makeCertificate } from '../harness/certificate.ts';
 import { blobService, NO_RETRIES, outcome, refusal } from '../harness/clients.ts';
 import { freshPlace } from '../harness/engines.ts';
 import { send, sendBytes } from '../harness/http.ts';
-import { missingTool } from '../packages.ts';
 
 const place = await freshPlace();
 const server = await startServer({
@@ -401,15 +398,8 @@ test('without being asked for, there is no web door', async (t) => {
   assert.equal(closed.origins.web, null);
 });
 
-test('with a certificate the web door speaks HTTPS, as the others do', { skip: missingTool('openssl') }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'larimar-web-tls-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [cert, key] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-  const made = ['req', '-x509', '-nodes', '-days', '1', ...curve, ...subject, '-keyout', key, '-out', cert];
-  execFileSync('openssl', made, { stdio: 'ignore' });
-  const tls = { cert: readFileSync(cert), key: readFileSync(key) };
+test('with a certificate the web door speaks HTTPS, as the others do', async (t) => {
+  const tls = makeCertificate('127.0.0.1');
   const secure = await startServer({ memory: true, webPort: 0, tls });
   t.after(() => secure.close());
   assert.match(secure.origins.web ?? '', /^https:\/\/127\.0\.0\.1:\d+$/);

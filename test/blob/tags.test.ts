@@ -1,5 +1,4 @@
 /** Get and Set Blob Tags, `x-ms-tags` on writes, and conditions on tags. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

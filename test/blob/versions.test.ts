@@ -1,5 +1,4 @@
 /** Versions: what makes one, how they are read, listed, deleted and had back, for accounts that keep them. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { BlobItem, BlockBlobClient, ContainerClient, ContainerListBlobsOptions } from '@azure/storage-blob';

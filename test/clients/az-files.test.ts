@@ -2,6 +2,7 @@
  * The Azure command line for files (`az storage share`, `directory`, `file`), unmodified, with nothing but a connection
  * string. A call takes seconds, most of them the program's own start: few calls, each telling. Needs Debian's azure-cli.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -2,6 +2,7 @@
  * The Azure command line for queues (`az storage queue`, `az storage message`), unmodified, with nothing but a connection
  * string. A call takes seconds, most of them the program's own start: few calls, each telling. Needs Debian's azure-cli.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

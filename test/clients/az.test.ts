@@ -2,6 +2,7 @@
  * The Azure command line (`az storage`), unmodified, with nothing but a connection string. A call takes a second or
  * two, most of it the program's own start: few calls, each telling. Needs Debian's azure-cli.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,30 +1,13 @@
 /**
- * For programs that know Azure only by its own names (https://ACCOUNT.blob.core.windows.net): a certificate for such
- * a name, and a proxy on loopback that leads every tunnel to our server, whatever name was asked for. A program is
- * pointed at them with HTTPS_PROXY and SSL_CERT_FILE. Needs openssl.
+ * For programs that know Azure only by its own names (https://ACCOUNT.blob.core.windows.net): a proxy on loopback
+ * that leads every tunnel to our server, whatever name was asked for. A program is pointed at it with HTTPS_PROXY, and at a
+ * certificate for that name with SSL_CERT_FILE.
  */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-export interface CertificateFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-}
 
 export const azureBlobHost = (account: string): string => `${account}.blob.core.windows.net`;
-
-/** A certificate that vouches for itself: a program that is given it as its one root trusts the server. */
-export async function makeCertificate(folder: string, host: string): Promise<CertificateFiles> {
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  const kind = '-x509 -nodes -days 2 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1'.split(' ');
-  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
-  await promisify(execFile)('openssl', ['req', ...kind, ...names, '-keyout', keyFile, '-out', certFile]);
-  return { certFile, keyFile };
-}
 
 export interface TunnelProxy {
   readonly url: string;

@@ -3,6 +3,7 @@
  * by the host's name, with a table that programs may add to: here its dfs endpoint leads nowhere, so that whatever works
  * went to the blob endpoint. Creating, appending, renaming and listing paths belong to the other one.
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

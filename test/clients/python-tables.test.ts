@@ -2,6 +2,7 @@
  * Microsoft's Python library for tables as Debian packages it (in python3-azure): one script, run once per account. Each of
  * its checks is an `assert`, so that the script's exit code is the verdict.
  */
+// tier: system
 // engines: embedded
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * Microsoft's Python library as Debian packages it (python3-azure-storage): one script, run once per account. Each
  * of its checks is an `assert`, so that the script's exit code is the verdict.
  */
+// tier: system
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

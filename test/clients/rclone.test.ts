@@ -2,7 +2,7 @@
  * rclone keeping a folder and a container alike, both ways it can be pointed at us: a URL with a shared access
  * signature (path-style, plain HTTP), and an account with its key (host-style, over TLS). Needs rclone and openssl.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, unlink } from 'node:fs/promises';
@@ -18,9 +18,10 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
+import { writeCertificate } from '../harness/certificate.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { azureBlobHost, makeCertificate, startTunnelProxy, type TunnelProxy } from './azure-names.ts';
+import { azureBlobHost, startTunnelProxy, type TunnelProxy } from './azure-names.ts';
 import { type Tool, tool } from './tool.ts';
 import { digestFolder, digestTree, type Tree, writeTree } from './tree.ts';
 
@@ -145,14 +146,14 @@ describe('rclone with a signed URL', { skip: missingTool('rclone') }, () => {
   );
 });
 
-describe('rclone with an account and its key', { skip: missingTool('rclone') || missingTool('openssl') }, () => {
+describe('rclone with an account and its key', { skip: missingTool('rclone') }, () => {
   let folder: string;
   let server: ServerProcess;
   let proxy: TunnelProxy;
   let rclone: Tool;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'larimar-rclone-'));
-    const tls = await makeCertificate(folder, azureBlobHost(SECOND_ACCOUNT.name));
+    const tls = writeCertificate(folder, azureBlobHost(SECOND_ACCOUNT.name));
     server = await startServerProcess({ accounts: [SECOND_ACCOUNT], tls });
     proxy = await startTunnelProxy(Number(new URL(server.url).port));
     rclone = tool('rclone', {

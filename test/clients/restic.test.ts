@@ -2,7 +2,7 @@
  * restic keeping a backup repository: it knows Azure only as https://ACCOUNT.blob.core.windows.net, lists its lock
  * blobs right after writing them, and reads back by hash every byte it wrote. Needs restic and openssl.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -10,15 +10,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
+import { writeCertificate } from '../harness/certificate.ts';
 import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { azureBlobHost, makeCertificate, startTunnelProxy, type TunnelProxy } from './azure-names.ts';
+import { azureBlobHost, startTunnelProxy, type TunnelProxy } from './azure-names.ts';
 import { type Tool, tool } from './tool.ts';
 import { digestFolder, writeTree } from './tree.ts';
 
 const MIB = 1024 * 1024;
 
-describe('restic', { skip: missingTool('restic') || missingTool('openssl') }, () => {
+describe('restic', { skip: missingTool('restic') }, () => {
   let folder: string;
   let server: ServerProcess;
   let proxy: TunnelProxy;
@@ -26,7 +27,7 @@ describe('restic', { skip: missingTool('restic') || missingTool('openssl') }, ()
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'larimar-restic-'));
-    const tls = await makeCertificate(folder, azureBlobHost(SECOND_ACCOUNT.name));
+    const tls = writeCertificate(folder, azureBlobHost(SECOND_ACCOUNT.name));
     server = await startServerProcess({ accounts: [SECOND_ACCOUNT], tls });
     proxy = await startTunnelProxy(Number(new URL(server.url).port));
     restic = tool('restic', {

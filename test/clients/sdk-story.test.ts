@@ -2,6 +2,7 @@
  * Short stories of the official JavaScript clients against the server as its users run it: what must work at the very
  * least, wherever it runs. Also run under other versions of Node, which start the server under their own.
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';

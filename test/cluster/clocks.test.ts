@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * Nodes whose own clocks are two minutes apart: deadlines are judged by the database's time, so a lease runs out, and a
  * message comes back, at the same moment wherever it is looked at, and times that are compared (If-Modified-Since) come from

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * Three nodes over one database, clients spread over them: whatever the contract promises of one server holds of all
  * of them together. Content is in the object store, so that a body passes from one node to another through it.

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * Copies from outside where several nodes share a store: one node makes each of them, another takes over when that dies,
  * and whoever is asked can abort any.

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * What each failure does to a cluster under load: a node is killed, its database is restarted or crashes. Nothing that
  * was acknowledged is lost, nothing takes effect twice, and service comes back by itself.

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * REST on three nodes while SMB clients have files open on others (C26, C27, C28): share modes, locks, marks for deletion and caches
  * hold everywhere, handles are listed and closed from anywhere, and a node that dies leaves nothing behind. All are processes

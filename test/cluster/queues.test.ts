@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * Queues on three nodes over one database, consumers spread over them: what the contract promises of one server holds of all
  * of them together, also when one of them dies with messages in its hands.

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * SMB clients on one node and REST on the others, three nodes over one database: share modes, locks, marks for deletion and
  * caches hold everywhere, SMB clients of different nodes keep to each other's, and a node that dies leaves nothing behind.

@@ -1,4 +1,5 @@
 // engines: postgres
+// tier: system
 /**
  * SMB clients of three nodes over one database: they race as those of one server do, hear of each other's changes, and go on
  * at another node where theirs is killed, with everything that was acknowledged.

@@ -3,6 +3,7 @@
  * what it holds. So: record what a process that writes extents does to the disk, build the folder as a cut at some
  * moment could have left it, open and recover that, and read every acknowledged extent. Seeded: LARIMAR_SEED.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -3,7 +3,7 @@
  * every one of them, from where it was. A blob never has a part of its content. Prints its seed; LARIMAR_SEED brings the
  * same load back, though not the same moments.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';

@@ -3,6 +3,7 @@
  * a random load, started again and looked through. Prints its seed; LARIMAR_SEED brings the same load back, though
  * not the same moment.
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

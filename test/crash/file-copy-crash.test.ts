@@ -2,7 +2,7 @@
  * Copies into files outlive the server that makes them: it is killed while they are under way, started again, and ends every
  * one of them, from where it was. A file never has a part of its content.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';

@@ -4,7 +4,7 @@
  * and listed; and the peak of the process's resident memory stays within a bound. The bound is about memory, generous,
  * and says nothing of speed. Linux only: the peak is read from /proc.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
 /** `larimar check` tells what there is, and when content has gone that a record still names. */
+// tier: system
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * One data folder, one server: a second start is refused in plain words, a crash leaves nothing in the way of the next
  * start, and a server told to end lets the upload under way finish first.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

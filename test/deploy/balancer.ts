@@ -9,9 +9,9 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findProgram } from '../find-program.ts';
 import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
-import { findProgram } from '../packages.ts';
 
 export const HAPROXY_FILE = 'deploy/haproxy.cfg';
 export const NGINX_FILE = 'deploy/nginx.conf';

@@ -2,6 +2,7 @@
  * The files for Docker and Kubernetes, as far as they can be judged without either: they are well-formed, set only what
  * the server knows, agree with each other, hold no secret, and leave a node the time that it takes to stop.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +16,7 @@ import { HAPROXY_FILE } from './balancer.ts';
 
 const COMPOSE_FILE = 'docker-compose.yml';
 const KUBERNETES_FOLDER = 'deploy/kubernetes';
-const GUIDE_FILE = 'docs/scale-out.md';
+const GUIDE_FILES = ['docs/scale-out.md', 'docs/scale-out-failures.md', 'docs/scale-out-capacity.md'];
 
 /** For the requests under way, when the draining is over (http/server.ts). */
 const CLOSE_SECONDS = 10;
@@ -119,7 +120,7 @@ const filledIn = (environment: Environment): Environment =>
 describe('what the files set', () => {
   const known = new Set<string>(Object.values(OPTIONS).map(({ environment }) => environment));
 
-  for (const file of [...shippedFiles, GUIDE_FILE]) {
+  for (const file of [...shippedFiles, ...GUIDE_FILES]) {
     test(`${file} names no variable that the server does not know`, () => {
       const named = [...textOf(file).matchAll(/\bLARIMAR_[A-Z_]+\b/g)].map(([name]) => name);
       // The one that the compose file alone reads.
@@ -131,7 +132,8 @@ describe('what the files set', () => {
   test('the guide gives the server no option that it does not know', () => {
     const flags = new Set<string>(Object.values(OPTIONS).map(({ flag }) => flag));
     const storeFlags = new Set<string>(STORE_OPTIONS.map((name) => OPTIONS[name].flag));
-    const commands = textOf(GUIDE_FILE)
+    const commands = GUIDE_FILES.map(textOf)
+      .join('\n')
       .replaceAll(/\\\n\s*/g, ' ')
       .split('\n')
       .flatMap((line) => [...line.matchAll(/\blarimar(?:\.js)? (serve|check)\b([^`|]*)/g)]);

@@ -2,6 +2,7 @@
  * What the balancers that we ship do with a request on its way: nothing. Against nodes that note what reaches them, since
  * it is the balancer's part that is looked at here.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -9,8 +10,9 @@ import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { findProgram } from '../find-program.ts';
 import { until } from '../harness/until.ts';
-import { findProgram, missingTool } from '../packages.ts';
+import { missingTool } from '../packages.ts';
 import { type Balancer, HAPROXY_FILE, startHaproxy, startNginx, type Upstream } from './balancer.ts';
 import { gate, RecordingNode } from './recording-node.ts';
 

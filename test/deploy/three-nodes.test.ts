@@ -2,6 +2,7 @@
  * Three nodes over one database behind HAProxy, with the file that we ship: clients know one address and see one store,
  * whichever node answers, also while nodes leave and die.
  */
+// tier: system
 // engines: postgres
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

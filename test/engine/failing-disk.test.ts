@@ -2,6 +2,7 @@
  * A disk that is full or fails: the commits that needed it fail, whole; what was acknowledged stays; the engine goes on
  * where it can, and says so where it cannot. The faults are real ones, returned by the system's calls.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

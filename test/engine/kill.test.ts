@@ -1,4 +1,5 @@
 /** A process that is killed in the middle of its commits loses none that it acknowledged. Seeded: LARIMAR_SEED. */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

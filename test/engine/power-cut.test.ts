@@ -4,6 +4,7 @@
  * could have left it (what a sync had covered, and of the rest none, any half or all, sector by sector), open that and
  * look. Seeded: LARIMAR_SEED.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

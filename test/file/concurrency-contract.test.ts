@@ -2,6 +2,7 @@
  * The concurrency contract of files, sentence by sentence, as far as it is REST's alone (C25 and C29; C26 to C28 are in
  * open-table.test.ts), driven by the official client.
  */
+// engines: both in quick
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { outcomes, refusal } from '../harness/clients.ts';

@@ -2,7 +2,6 @@
  * Copy File from other servers: pending at first, of its full length and zeros, complete or empty in the end, never in
  * between. The other server is a web server of the test's, or this server once more.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Copies into files against everything that happens to their source, their destination and each other at the same time. A
  * copy has the whole of one state of its source, or is refused. At the end the store is checked.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, test } from 'node:test';

@@ -1,5 +1,4 @@
 /** Put Range From URL: from files and blobs of this server and from outside, held to checksums. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

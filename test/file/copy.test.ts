@@ -2,7 +2,6 @@
  * Copy File through the official client, from what is on this server: files, files of snapshots, files of another account, blobs;
  * what a copy takes from its source and what from the request; and blobs that are copied from files.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

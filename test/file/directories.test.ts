@@ -1,5 +1,4 @@
 /** Directories through the official client: created, read, changed and deleted, the root among them. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FileSystemAttributes } from '@azure/storage-file-share';

@@ -2,7 +2,6 @@
  * Leases of files: the table of the protocol, action by action and state by state, and what a lease asks of every other operation.
  * Who holds one is told by ids, never by a time: a file's lease has no end.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ShareFileClient } from '@azure/storage-file-share';

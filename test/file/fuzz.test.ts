@@ -5,6 +5,7 @@
  * request, but for what the server itself draws.
  */
 // engines: embedded
+// tier: both
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type ShareClient, type ShareDirectoryClient, ShareServiceClient } from '@azure/storage-file-share';
@@ -16,6 +17,7 @@ import { firstStatus, headOf, type RawRequest, send, sendBytes } from '../harnes
 import { type InProcessServer, startInProcess } from '../harness/in-process.ts';
 import { rootOf, textsIn } from '../harness/queue-http.ts';
 import { Random } from '../harness/random.ts';
+import { byTier } from '../harness/tier.ts';
 import { KEPT, KEPT_FILE, putOutOfOrder, SECRET } from './out-of-order.ts';
 import { type Given, RAW_OPERATIONS, type Spot } from './raw-operations.ts';
 
@@ -24,7 +26,7 @@ const place = await freshPlace({ onDisk: true });
 after(() => place.remove());
 const { seed } = new Random();
 
-const REQUESTS_MAX = 7_000;
+const REQUESTS_MAX = byTier({ quick: 2_000, system: 7_000 });
 const LANES = 4;
 const RUN_SECONDS = 12;
 const ANSWER_LIMIT_MS = 10_000;

@@ -1,5 +1,4 @@
 /** List Directories and Files: what is in a directory, in parts, by prefix, with what is asked for of each entry. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type {

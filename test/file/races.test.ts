@@ -2,13 +2,14 @@
  * Races over files: real parallel requests of the official client, each on a connection of its own, against a server
  * process with its data on disk. Each says what must hold whoever comes first.
  */
-// engines: embedded, in acceptance both
+// tier: both
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { outcome, outcomes, refusal } from '../harness/clients.ts';
 import { freshShare } from '../harness/file-clients.ts';
 import { meanwhile, successes, tally, winnerOf } from '../harness/parallel.ts';
 import { startServerProcess } from '../harness/server-process.ts';
+import { byTier } from '../harness/tier.ts';
 import {
   CLIENTS,
   EXISTS,
@@ -26,7 +27,7 @@ import {
 const server = await startServerProcess();
 after(() => server.stop());
 const race = raceOn(server);
-const ROUNDS = 8;
+const ROUNDS = byTier({ quick: 3, system: 8 });
 
 describe('names', () => {
   test('of many who create a directory one succeeds, in whatever case they write it', async () => {

@@ -2,7 +2,6 @@
  * Ranges of files: written and cleared at any offset, listed as the pages that they lie in, compared with a snapshot; random
  * writes against a model of the file, with the seed printed.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';

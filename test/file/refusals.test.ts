@@ -1,5 +1,4 @@
 /** Requests on files and directories that are refused: each with its code, and the server goes on with nothing changed. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';

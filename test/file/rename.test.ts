@@ -2,7 +2,6 @@
  * Renames of files and directories by the official client. It leaves the account out of the destination's path unless the account
  * stands in the host's name, so it is sent through this server as through a proxy, to a host of Azure's.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Who may do what with files by a shared access signature, as the official client makes them: tokens for a share, for a file
  * and for the account, letter by letter against every operation; stored policies; renames; and what makes a token worth nothing.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -1,5 +1,4 @@
 /** The File service as a whole: its properties, CORS, the secondary, what it does not have, and how it refuses. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FileServiceProperties } from '@azure/storage-file-share';

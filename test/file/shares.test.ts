@@ -2,7 +2,6 @@
  * Shares through the official client and bare requests: created, described, listed, snapshotted, leased, deleted and
  * restored; their access policies, and the permissions that files in them name by a key.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Snapshots of a share whose tree goes on changing: listings of large directories, page by page, while names come and go,
  * and what has changed in files that were renamed since.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {

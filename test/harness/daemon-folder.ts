@@ -3,7 +3,7 @@
  * user who is not root, hold nobody's event loop, and end with the process that started them, whatever becomes of it:
  * a keeper waits for the end of a pipe that only this process holds, ends what still runs and removes the folder.
  */
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -24,12 +24,15 @@ fi
 rm -rf "$1"
 `;
 
+/** Beside this process's own. */
+type Environment = Readonly<Record<string, string>>;
+
 const LOG_SHOWN_MAX_CHARACTERS = 4000;
 
 export interface DaemonFolderOptions {
   /** Part of the folder's name. */
   readonly name: string;
-  /** Whom the programs run as when this process is root's; made by the programs' Debian package. */
+  /** Whom the programs run as when this process is root's; `nobody` where there is no such user. */
   readonly user: string;
   /** What ends them at once, without any clearing up of theirs. */
   readonly endSignal: 'SIGKILL' | 'SIGQUIT';
@@ -84,10 +87,14 @@ interface Owner {
   readonly gid: number;
 }
 
+function idsOf(user: string): Owner | null {
+  const ids = spawnSync('sh', ['-c', 'id -u "$1" && id -g "$1"', 'sh', user], { encoding: 'utf8' });
+  const [uid, gid] = ids.stdout.trim().split('\n').map(Number);
+  return uid === undefined || gid === undefined ? null : { uid, gid };
+}
+
 function ownerOf(user: string): Owner | null {
-  if (process.getuid?.() !== 0) return null;
-  const idOf = (option: '-u' | '-g'): number => Number(execFileSync('id', [option, user], { encoding: 'utf8' }));
-  return { uid: idOf('-u'), gid: idOf('-g') };
+  return process.getuid?.() === 0 ? (idsOf(user) ?? idsOf('nobody')) : null;
 }
 
 export class DaemonFolder {
@@ -134,10 +141,10 @@ export class DaemonFolder {
   }
 
   /** Runs a program to its end, and gives what it wrote to its standard output. */
-  run(program: string, args: readonly string[]): Promise<string> {
+  run(program: string, args: readonly string[], env: Environment = {}): Promise<string> {
     const [file, argv] = this.#command(program, args);
     return new Promise((resolve, reject) => {
-      execFile(file, argv, { cwd: this.path }, (error, stdout, stderr) => {
+      execFile(file, argv, { cwd: this.path, env: { ...process.env, ...env } }, (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else reject(new Error(`${program} ${args.join(' ')}: ${error.message}\n${stdout}${stderr}`));
       });
@@ -145,12 +152,13 @@ export class DaemonFolder {
   }
 
   /** Starts a program that stays in the foreground. */
-  start(program: string, args: readonly string[]): Daemon {
+  start(program: string, args: readonly string[], env: Environment = {}): Daemon {
     const logFile = join(this.path, `${program.slice(program.lastIndexOf('/') + 1)}.log`);
     const log = openSync(logFile, 'a');
     const [file, argv] = this.#command(program, args);
     const child = spawn(file, argv, {
       cwd: this.path,
+      env: { ...process.env, ...env },
       detached: true,
       stdio: ['ignore', log, log],
     });

@@ -6,9 +6,6 @@ import * as fc from 'fast-check';
 import { type EdmValue, type EntityKey, formatTicks, type Properties } from '../../src/rules/edm.ts';
 import type { ComparisonOperator, Filter } from '../../src/rules/entity-filter.ts';
 
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-export const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
-
 const NAMES = ['A', 'B', 'ab', 'Ä', '_', 'PartitionKey2', 'mod'];
 
 const operator: fc.Arbitrary<ComparisonOperator> = fc.constantFrom('eq', 'ne', 'gt', 'ge', 'lt', 'le');

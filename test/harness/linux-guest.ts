@@ -9,7 +9,7 @@ import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlin
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { findProgram } from '../packages.ts';
+import { findProgram } from '../find-program.ts';
 
 const exec = promisify(execFile);
 

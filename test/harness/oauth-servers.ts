@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { ManualClock, type OAuthOptions, type RunningServer, type ServerOptions, startServer } from '../../src/main.ts';
-import { makeCertificate } from '../clients/azure-names.ts';
 import { SECOND_ACCOUNT } from './accounts.ts';
+import { writeCertificate } from './certificate.ts';
 import { freshPlace } from './engines.ts';
 import { OAuthIssuer } from './oauth-issuer.ts';
 
@@ -43,7 +43,7 @@ export async function oauthServers(): Promise<OAuthServers> {
   const startOverTls: OAuthServers['startOverTls'] = async () => {
     const folder = await mkdtemp(join(tmpdir(), 'larimar-oauth-'));
     endings.push(() => rm(folder, { recursive: true }));
-    const { certFile, keyFile } = await makeCertificate(folder, 'localhost');
+    const { certFile, keyFile } = writeCertificate(folder, 'localhost');
     const [cert, key] = [await readFile(certFile), await readFile(keyFile)];
     return { server: await startWith({ oauth, tls: { cert, key } }), ca: cert };
   };

@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { findProgram } from '../packages.ts';
 import { type Daemon, DaemonFolder } from './daemon-folder.ts';
 import { freePort } from './free-port.ts';
+import { type PostgresPrograms, providePostgres } from './postgres-programs.ts';
 import { until } from './until.ts';
 
 const START_LIMIT_SECONDS = 60;
@@ -25,12 +25,14 @@ export class PostgresServer {
   readonly #folder: DaemonFolder;
   readonly #options: PostgresServerOptions;
   readonly #password = randomBytes(12).toString('hex');
+  readonly #programs: PostgresPrograms;
   #daemon: Daemon | null = null;
   #port = 0;
 
   constructor(options: PostgresServerOptions) {
     this.#options = options;
     this.#folder = new DaemonFolder({ name: 'postgres', user: 'postgres', endSignal: 'SIGQUIT' });
+    this.#programs = providePostgres(this.#folder.path);
   }
 
   /** Of an empty database; its user may do everything. */
@@ -57,7 +59,8 @@ export class PostgresServer {
     const passwordFile = this.#folder.write('password', this.#password);
     const options = ['--username=larimar', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
     const encoding = ['--encoding=UTF8', '--locale=C'];
-    await this.#folder.run(installed('initdb'), [`--pgdata=${this.#data}`, ...options, ...encoding, '--no-sync']);
+    const { initdb, env } = this.#programs;
+    await this.#folder.run(initdb, [`--pgdata=${this.#data}`, ...options, ...encoding, '--no-sync'], env);
   }
 
   /** On the same data and, when it is not the first start, on the same port. Resolves once it takes connections. */
@@ -65,7 +68,7 @@ export class PostgresServer {
     const isFirst = this.#port === 0;
     for (let attempt = 1; ; attempt++) {
       if (isFirst) this.#port = await freePort();
-      const daemon = this.#folder.start(installed('postgres'), this.#arguments());
+      const daemon = this.#folder.start(this.#programs.postgres, this.#arguments(), this.#programs.env);
       this.#daemon = daemon;
       await until({ what: 'PostgreSQL takes connections', limitSeconds: START_LIMIT_SECONDS }, async () => {
         return daemon.hasEnded || (await takesConnections(this.url));
@@ -101,12 +104,6 @@ export class PostgresServer {
     const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     return ['-D', this.#data, '-p', String(this.#port), ...pairs];
   }
-}
-
-function installed(program: string): string {
-  const path = findProgram(program);
-  if (path === null) throw new Error(`${program} is not installed (Debian package postgresql)`);
-  return path;
 }
 
 async function takesConnections(url: string): Promise<boolean> {

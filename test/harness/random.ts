@@ -1,10 +1,31 @@
-/** Randomness that replays: a test prints its seed, and LARIMAR_SEED brings it back. */
+/** Randomness that replays: a test prints its seed, and LARIMAR_SEED (or the runner's --seed) brings it back. */
+import { isSystemTier } from './tier.ts';
+
+const given = process.env['LARIMAR_SEED'];
+
+/** For fast-check, which prints the seed of a failure itself. */
+export const seeded = given === undefined ? {} : { seed: Number(given) };
+
+const QUICK_TIER_FIXED_MAX = 2;
+const SYSTEM_TIER_FRESH = 4;
+
+/**
+ * The seeds of a simulation. The quick tier has two fixed ones and a fresh one, the system tier all fixed ones and several
+ * fresh ones. A seed that was given comes alone.
+ */
+export function simulationSeeds(...fixed: readonly number[]): { seeds: readonly number[]; freshSeed: number } {
+  const freshSeed = new Random().seed;
+  if (given !== undefined) return { seeds: [freshSeed], freshSeed };
+  if (!isSystemTier()) return { seeds: [...fixed.slice(0, QUICK_TIER_FIXED_MAX), freshSeed], freshSeed };
+  const further = Array.from({ length: SYSTEM_TIER_FRESH - 1 }, () => new Random().seed);
+  return { seeds: [...fixed, freshSeed, ...further], freshSeed };
+}
 
 export class Random {
   readonly seed: number;
   #state: number;
 
-  constructor(seed: number = Number(process.env['LARIMAR_SEED'] ?? Math.floor(Math.random() * 2 ** 31))) {
+  constructor(seed: number = Number(given ?? Math.floor(Math.random() * 2 ** 31))) {
     this.seed = seed;
     this.#state = seed;
   }

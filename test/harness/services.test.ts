@@ -1,5 +1,6 @@
 /** The servers that tests rest on: each test has its own part of them, and none outlives the process that started it. */
 // engines: embedded
+// tier: system
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

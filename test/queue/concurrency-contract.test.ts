@@ -2,6 +2,7 @@
  * The concurrency contract of queues, sentence by sentence (C22 to C24), driven by the official client against a running
  * server whose clock the test moves.
  */
+// engines: both in quick
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { QueueClient } from '@azure/storage-queue';

@@ -3,7 +3,7 @@
  * receipts, headers, messages. Whatever comes is answered, never with a 5xx (but 501), and no message is lost that nobody
  * deleted. Seeded and bounded; LARIMAR_SEED replays a run, request by request, but for ids and receipts of the server's.
  */
-// engines: embedded, in acceptance both
+// tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DequeuedMessageItem, QueueClient } from '@azure/storage-queue';
@@ -13,11 +13,12 @@ import { startInProcess } from '../harness/in-process.ts';
 import { queueClient } from '../harness/queue-clients.ts';
 import { messageOf } from '../harness/queue-http.ts';
 import { Random } from '../harness/random.ts';
+import { byTier } from '../harness/tier.ts';
 
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
 const { seed } = new Random();
 
-const REQUESTS_MAX = 6_000;
+const REQUESTS_MAX = byTier({ quick: 2_000, system: 6_000 });
 const LANES = 4;
 const RUN_SECONDS = 15;
 const ANSWER_LIMIT_MS = 10_000;

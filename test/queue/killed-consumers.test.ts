@@ -3,6 +3,7 @@
  * end each was handled, at least once, and none is left. Consumers are processes and time is real; nothing depends on how
  * fast it passes. When they are killed is drawn from a seed (LARIMAR_SEED replays it).
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,6 +3,7 @@
  * a queue, and holders that use one receipt, work against a server process with its data on disk; those for whom a hold
  * has to run out, against one whose clock is moved. Orders are drawn from a seed (LARIMAR_SEED replays it).
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { QueueClient, QueueUpdateMessageResponse as Updated } from '@azure/storage-queue';
@@ -13,6 +14,7 @@ import { meanwhile, successes, tally, together, turns, winnerOf } from '../harne
 import { freshQueue, queueClient } from '../harness/queue-clients.ts';
 import { Random } from '../harness/random.ts';
 import { startServerProcess } from '../harness/server-process.ts';
+import { byTier } from '../harness/tier.ts';
 import {
   CLIENTS,
   clientsOf,
@@ -42,7 +44,7 @@ const anyBatch = (): number => 1 + random.below(32);
 describe('consumers of one queue', () => {
   const CONSUMERS = 32;
   // A commit to a database takes several times as long.
-  const MESSAGES = givenEngine() === 'postgres' ? 3_000 : 10_000;
+  const MESSAGES = byTier({ quick: 2_000, system: givenEngine() === 'postgres' ? 3_000 : 10_000 });
 
   test(`${CONSUMERS} drain it of ${MESSAGES} messages: each is got once, and every delete succeeds`, async (t) => {
     t.diagnostic(`LARIMAR_SEED=${random.seed}`);

@@ -1,13 +1,12 @@
 /**
- * Who signs for queues with the account's key: the official client, the one before it, and requests by hand in both schemes
- * and of versions from the first on; and what is told to whoever signs wrongly, or not at all.
+ * Who signs for queues with the account's key: the official client and requests by hand in both schemes and of versions
+ * from the first on; and what is told to whoever signs wrongly, or not at all.
  */
 // engines: embedded
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
-import azureStorage from 'azure-storage';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
 import { refusal } from '../harness/clients.ts';
 import { startInProcess } from '../harness/in-process.ts';
@@ -58,72 +57,6 @@ describe('the official client', () => {
     for (const write of [() => secondary.sendMessage('y'), () => secondary.clearMessages(), () => secondary.delete()]) {
       assert.equal(await refusal(write()), '403 InsufficientAccountPermissions');
     }
-  });
-});
-
-/** The result of a call that takes a callback last. */
-const call = <T>(start: (done: (error: Error | null, result: T) => void) => void): Promise<T> =>
-  new Promise((resolve, reject) => {
-    start((error, result) => (error === null || error === undefined ? resolve(result) : reject(error)));
-  });
-
-interface OldMessage {
-  readonly messageId: string;
-  readonly popReceipt: string;
-  readonly messageText: string;
-}
-
-describe('the client before it', () => {
-  const { createQueueService, createQueueServiceWithSas, QueueUtilities } = azureStorage;
-  const { name, key } = DEVELOPMENT_ACCOUNT;
-  const service = createQueueService(name, key, { primaryHost: server.queueEndpoint() });
-  const taken = (from: typeof service, queue: string): Promise<OldMessage> =>
-    call((done) => from.getMessage(queue, done as never));
-
-  test('signs everything that it can ask for', async () => {
-    const queue = `legacy-${randomUUID()}`;
-    await call((done) => service.createQueue(queue, { metadata: { a: 'b' } } as never, done as never));
-    await call((done) => service.setQueueMetadata(queue, { c: 'd' }, done as never));
-    const read = await call<{ metadata: unknown }>((done) => service.getQueueMetadata(queue, done as never));
-    assert.deepEqual(read.metadata, { c: 'd' });
-    const { entries } = await call<{ entries: { name: string }[] }>((done) => {
-      service.listQueuesSegmentedWithPrefix(queue, null as never, done as never);
-    });
-    assert.deepEqual(
-      entries.map((entry) => entry.name),
-      [queue],
-    );
-    await call((done) => service.createMessage(queue, 'o\'b <&> "ü文"', done as never));
-    const peeked = await call<OldMessage>((done) => service.peekMessage(queue, done as never));
-    const { messageId, popReceipt, messageText } = await taken(service, queue);
-    assert.deepEqual([peeked.messageId, messageText], [messageId, 'o\'b <&> "ü文"']);
-    const updated = await call<OldMessage>((done) => {
-      service.updateMessage(queue, messageId, popReceipt, 5, { messageText: 'other' }, done as never);
-    });
-    await call((done) => service.deleteMessage(queue, messageId, updated.popReceipt, done as never));
-    await call((done) => service.clearMessages(queue, done as never));
-    await call((done) => service.getQueueAcl(queue, done as never));
-    await call((done) => service.getServiceProperties(done as never));
-    await call((done) => service.deleteQueue(queue, done as never));
-  });
-
-  test('makes tokens for a queue, and uses them', async () => {
-    const queue = `legacy-${randomUUID()}`;
-    await call((done) => service.createQueue(queue, done as never));
-    const { ADD, PROCESS } = QueueUtilities.SharedAccessPermissions;
-    const guestWith = (permissions: string) =>
-      createQueueServiceWithSas(
-        server.queueEndpoint(),
-        service.generateSharedAccessSignature(queue, {
-          AccessPolicy: { Permissions: permissions, Expiry: new Date(server.clock.nowMs() + 60_000) },
-        }),
-      );
-    const [sender, worker] = [guestWith(ADD), guestWith(PROCESS)];
-    await call((done) => sender.createMessage(queue, 'work', done as never));
-    await assert.rejects(taken(sender, queue), { statusCode: 403, code: 'AuthorizationPermissionMismatch' });
-    const { messageId, popReceipt, messageText } = await taken(worker, queue);
-    assert.equal(messageText, 'work');
-    await call((done) => worker.deleteMessage(queue, messageId, popReceipt, done as never));
   });
 });
 

@@ -24,6 +24,7 @@ export interface FileEnded {
 /** Something a test has to say whether it passes or not, such as its seed. */
 export interface Remark {
   readonly kind: 'remark';
+  readonly file: string;
   readonly text: string;
 }
 

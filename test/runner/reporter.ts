@@ -73,7 +73,7 @@ function record(type: string, data: TestData): void {
       write({ kind: 'fileEnded', file: data.name, seconds: (data.details?.duration_ms ?? 0) / 1000 });
     }
   } else if (type === 'test:diagnostic' && !TOTALS.test(data.message ?? '')) {
-    write({ kind: 'remark', text: data.message ?? '' });
+    write({ kind: 'remark', file: reported[0] ?? '', text: data.message ?? '' });
   }
 }
 

@@ -54,14 +54,15 @@ export class Services {
   /** One that died by itself is a failure too. */
   async stop(): Promise<void> {
     for (const { name, server } of this.#running) {
-      if (server.logOfDead !== null) this.failures.push({ name: `${name} died`, output: server.logOfDead });
+      if (server.logOfDead !== null)
+        this.failures.push({ name: `${name} died`, output: server.logOfDead, command: null });
     }
     await Promise.all(this.#running.map(({ server }) => server.remove()));
   }
 
   async #start(service: Service): Promise<void> {
     const name = `service ${service.tool}`;
-    const failures = await step(name, async () => {
+    const failures = await step({ name, command: null }, async () => {
       try {
         const { server, address } = await service.start();
         this.#running.push({ name, server });

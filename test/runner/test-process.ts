@@ -3,16 +3,19 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EVENT_FILE_VARIABLE, type FileEnded, type Finished, type RunnerEvent } from './events.ts';
+import { EVENT_FILE_VARIABLE, type FileEnded, type Finished, type Remark, type RunnerEvent } from './events.ts';
 
 export interface TestRun {
   readonly finished: readonly Finished[];
   readonly files: readonly FileEnded[];
-  readonly remarks: readonly string[];
+  readonly remarks: readonly Remark[];
   /** What the process printed, both streams. */
   readonly output: string;
   readonly seconds: number;
 }
+
+export const countOf = (run: TestRun, outcome: Finished['outcome']): number =>
+  run.finished.filter((one) => one.outcome === outcome).length;
 
 const TIME_LIMIT_SECONDS = 600;
 
@@ -99,12 +102,35 @@ export const skippedRun = (files: readonly string[], reason: string): TestRun =>
 export interface TestProcessOptions {
   readonly files: readonly string[];
   readonly outDir: string;
+  /** Only tests with this name; null: all. */
+  readonly name: string | null;
+  /** Called soon after a file has ended, for a display of progress. */
+  readonly onFile: (file: string) => void;
   /** Beside this process's own environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
+const PROGRESS_PAUSE_MS = 500;
+
+/** Calls `onFile` for each file that ends, until it is told to stop. */
+function watchProgress(eventFile: string, onFile: (file: string) => void): () => void {
+  let seen = 0;
+  const look = (): void => {
+    const ended = parseEvents(readFileSync(eventFile, 'utf8')).filter((event) => event.kind === 'fileEnded');
+    for (const { file } of ended.slice(seen)) onFile(file);
+    seen = ended.length;
+  };
+  const timer = setInterval(look, PROGRESS_PAUSE_MS);
+  return () => {
+    clearInterval(timer);
+    look();
+  };
+}
+
+const exactly = (name: string): string => `^${name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
+
 /** Runs the files together in one process. */
-export async function runTestProcess({ files, outDir, env }: TestProcessOptions): Promise<TestRun> {
+export async function runTestProcess({ files, outDir, name, onFile, env }: TestProcessOptions): Promise<TestRun> {
   const startMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'larimar-test-'));
   const eventFile = join(folder, 'events');
@@ -112,10 +138,14 @@ export async function runTestProcess({ files, outDir, env }: TestProcessOptions)
   try {
     const reporter = join(outDir, 'test/runner/reporter.js');
     const entry = join(outDir, 'test/runner/entry.js');
-    const ending = await spawnAndWait(
-      ['--enable-source-maps', '--test-reporter', reporter, '--test-reporter-destination', 'stdout', entry, ...files],
-      { ...env, [EVENT_FILE_VARIABLE]: eventFile },
-    );
+    const report = ['--test-reporter', reporter, '--test-reporter-destination', 'stdout'];
+    const pattern = name === null ? [] : ['--test-name-pattern', exactly(name)];
+    const stopWatching = watchProgress(eventFile, onFile);
+    const ending = await spawnAndWait(['--enable-source-maps', ...report, ...pattern, entry, ...files], {
+      ...env,
+      [EVENT_FILE_VARIABLE]: eventFile,
+    });
+    stopWatching();
     const events = parseEvents(readFileSync(eventFile, 'utf8'));
     const finished = events.filter((event) => event.kind === 'finished');
     if (ending.timedOut) {
@@ -126,7 +156,7 @@ export async function runTestProcess({ files, outDir, env }: TestProcessOptions)
     return {
       finished,
       files: events.filter((event) => event.kind === 'fileEnded'),
-      remarks: events.filter((event) => event.kind === 'remark').map((event) => event.text),
+      remarks: events.filter((event) => event.kind === 'remark'),
       output: ending.output,
       seconds: (performance.now() - startMs) / 1000,
     };

@@ -2,6 +2,7 @@
  * The concurrency contract of files, sentence by sentence (C25 to C29), with both clients: the official one over REST and
  * impacket over SMB.
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CLIENTS, fileAt, MISSING, namesIn, putFile, raceOn, textOf } from '../file/racing.ts';

@@ -2,7 +2,7 @@
  * What SMB clients cache under leases and oplocks, and what each REST operation makes them give up: whether it waits for them,
  * what they write before they answer, and what becomes of a request whose client does not answer.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { textOf } from '../file/racing.ts';

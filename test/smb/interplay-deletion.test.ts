@@ -2,7 +2,7 @@
  * Deletions that an SMB client has asked for and that are not carried out yet, as REST and other SMB clients see them; and
  * deletions by REST, which are never pending.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MISSING, NOT_EMPTY, namesIn, putFile, textOf } from '../file/racing.ts';

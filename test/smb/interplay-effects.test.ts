@@ -2,7 +2,7 @@
  * What REST does to files that SMB clients have open, what SMB clients do as REST sees it, and attributes, which count on both
  * sides.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FileSystemAttributes, type HandleItem, type ShareFileClient } from '@azure/storage-file-share';

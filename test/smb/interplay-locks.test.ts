@@ -1,5 +1,5 @@
 /** Byte-range locks of SMB clients, as REST meets them: what they keep off, what they do not, and what comes before them. */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { textOf } from '../file/racing.ts';

@@ -1,5 +1,5 @@
 /** A file that REST has leased, as SMB clients meet it: they read, and neither write nor delete, until the lease is gone. */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { textOf } from '../file/racing.ts';

@@ -2,7 +2,7 @@
  * Short stories of one file between REST and SMB, as people meet them, each from its beginning to its end. The SMB clients speak
  * 2.1, in which everything is signed; those of the other files speak 3.0, and encrypt.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MISSING, namesIn, putFile, textOf } from '../file/racing.ts';

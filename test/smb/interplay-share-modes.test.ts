@@ -2,7 +2,7 @@
  * What an SMB open shares and what it does, against every REST operation and against other SMB opens: the matrices of share
  * modes, cell by cell.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { namesIn, putFile, textOf } from '../file/racing.ts';

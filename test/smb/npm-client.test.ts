@@ -1,5 +1,4 @@
 /** An SMB client from npm, written in JavaScript: @tryjsky/v9u-smb2. */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';

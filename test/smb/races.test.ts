@@ -1,5 +1,4 @@
 /** Races over SMB, and of SMB with REST, against a server process with its data on disk. */
-// engines: embedded, in acceptance both
 import { after, test } from 'node:test';
 import { startServerProcess } from '../harness/server-process.ts';
 import { Ground, RACES } from './wire-races.ts';

@@ -1,5 +1,5 @@
 /** Samba's command line client, beside the official SDK on the same files. Needs smbclient. */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';

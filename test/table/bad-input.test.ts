@@ -3,7 +3,6 @@
  * filters, headers, entities, batches. Whatever comes is answered, never with a 5xx (but 501), and what was written before
  * stays as it was. Seeded and bounded; LARIMAR_SEED replays a run, request by request.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';

@@ -1,9 +1,8 @@
 /**
- * Entity Group Transaction: with the official client, with the one before it, and with bodies that neither would write. A
- * batch is done as a whole or not at all, and its answer says which operation was refused, and why.
+ * Entity Group Transaction: with the official client and with bodies that it would not write. A batch is done as a whole
+ * or not at all, and its answer says which operation was refused, and why. The client before it: test/third-party/.
  */
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import {
   AzureNamedKeyCredential,
@@ -287,64 +286,6 @@ describe('the official client', () => {
     await guest('aud').submitTransaction(all.slice(0, 3));
     assert.deepEqual(await rowsOf(table), { new: 2, old: 2, other: 2 });
   });
-});
-
-interface LegacyBatch {
-  insertEntity(entity: object, options: object): void;
-  insertOrMergeEntity(entity: object): void;
-  retrieveEntity(partitionKey: string, rowKey: string): void;
-}
-
-interface LegacyAnswer {
-  readonly entity?: Record<string, unknown>;
-  readonly response?: { readonly statusCode: number };
-}
-
-/** The client before the present one, as far as it is used here. */
-interface LegacyLibrary {
-  TableBatch: new () => LegacyBatch;
-  createTableService(connectionString: string): {
-    executeBatch(
-      table: string,
-      batch: LegacyBatch,
-      done: (error: unknown, answers: readonly LegacyAnswer[]) => void,
-    ): void;
-  };
-}
-
-const legacyRow = (rowKey: string) => ({ PartitionKey: { _: 'p' }, RowKey: { _: rowKey }, v: { _: 'ü' } });
-
-test('the client azure-storage, which ends lines with LF, changes and reads', async () => {
-  const table = await freshTable(server);
-  const legacy = createRequire(import.meta.url)('azure-storage') as LegacyLibrary;
-  const service = legacy.createTableService(server.connectionString());
-  const execute = async (fill: (batch: LegacyBatch) => void): Promise<readonly LegacyAnswer[]> => {
-    const batch = new legacy.TableBatch();
-    fill(batch);
-    return new Promise((resolve, reject) => {
-      service.executeBatch(table.tableName, batch, (error, answers) => (error ? reject(error) : resolve(answers)));
-    });
-  };
-  const written = await execute((batch) => {
-    batch.insertEntity(legacyRow('1'), { echoContent: true });
-    batch.insertOrMergeEntity(legacyRow('2'));
-  });
-  assert.deepEqual(
-    written.map(({ response }) => response?.statusCode),
-    [201, 204],
-  );
-  const [read] = await execute((batch) => batch.retrieveEntity('p', '2'));
-  assert.deepEqual([read?.response?.statusCode, read?.entity?.['v']], [200, { _: 'ü' }]);
-  const missing = execute((batch) => batch.retrieveEntity('p', '3'));
-  await assert.rejects(missing, { code: 'ResourceNotFound', statusCode: 404 });
-  await assert.rejects(
-    execute((batch) => {
-      batch.insertOrMergeEntity(legacyRow('3'));
-      batch.insertEntity(legacyRow('2'), {});
-    }),
-    { code: 'EntityAlreadyExists' },
-  );
-  assert.deepEqual(await rowsOf(table), { '1': 'ü', '2': 'ü' });
 });
 
 describe('an answer', () => {

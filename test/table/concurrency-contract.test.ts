@@ -3,6 +3,7 @@
  * server whose clock the test moves. Where the client would not send such a request, a policy of its own pipeline takes a
  * header away or puts another in its place; neither is signed.
  */
+// engines: both in quick
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -2,7 +2,6 @@
  * Who may do what with tables by a shared access signature, as the official client makes them: tokens for a table, letter by
  * letter; ranges of keys; stored policies, also in batches; tokens for the account.
  */
-// engines: embedded, in acceptance both
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {

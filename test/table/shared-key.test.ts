@@ -1,13 +1,12 @@
 /**
- * Who signs for tables with the account's key: the official client, the one before it, and requests by hand in both
- * schemes; and what is told to whoever signs wrongly, or not at all.
+ * Who signs for tables with the account's key: the official client and requests by hand in both schemes;
+ * and what is told to whoever signs wrongly, or not at all.
  */
 // engines: embedded
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { AzureNamedKeyCredential, odata, TableClient, TableServiceClient } from '@azure/data-tables';
-import azureStorage from 'azure-storage';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { freshTable, TABLE_CLIENT_OPTIONS, tableClient, tableRefusal, tableService } from '../harness/table-clients.ts';
@@ -71,76 +70,6 @@ describe('the official client', () => {
     assert.equal(
       await tableRefusal(secondary.submitTransaction([['upsert', ODD]])),
       '403 InsufficientAccountPermissions',
-    );
-  });
-});
-
-/** The result of a call that takes a callback last. */
-const call = <T>(start: (done: (error: Error | null, result: T) => void) => void): Promise<T> =>
-  new Promise((resolve, reject) => {
-    start((error, result) => (error === null || error === undefined ? resolve(result) : reject(error)));
-  });
-
-describe('the client before it', () => {
-  const { name, key } = DEVELOPMENT_ACCOUNT;
-  const { TableUtilities, createTableService, createTableServiceWithSas } = azureStorage;
-  const service = createTableService(name, key, { primaryHost: server.tableEndpoint() });
-  const { entityGenerator } = TableUtilities;
-  const entity = (n: number) => ({
-    PartitionKey: entityGenerator.String("o'b +&ü(1)"),
-    RowKey: entityGenerator.String('=,;@:'),
-    n: entityGenerator.Int32(n),
-  });
-  test('signs everything that it can ask for', async () => {
-    const table = 'Legacy';
-    await call((done) => service.createTable(table, done));
-    await call((done) => service.insertEntity(table, entity(1), done));
-    await call((done) => service.replaceEntity(table, entity(2), done));
-    await call((done) => service.mergeEntity(table, entity(3), done));
-    await call((done) => service.insertOrReplaceEntity(table, entity(4), done));
-    await call((done) => service.insertOrMergeEntity(table, entity(5), done));
-    const batch = new azureStorage.TableBatch();
-    batch.insertOrMergeEntity(entity(6));
-    await call((done) => service.executeBatch(table, batch, done));
-    const read = await call<{ n: { _: number } }>((done) => {
-      service.retrieveEntity(table, "o'b +&ü(1)", '=,;@:', done);
-    });
-    assert.equal(read.n._, 6);
-    const query = new azureStorage.TableQuery().where('PartitionKey eq ?', "o'b +&ü(1)");
-    const { entries } = await call<{ entries: unknown[] }>((done) => {
-      service.queryEntities(table, query, null as never, done as never);
-    });
-    assert.equal(entries.length, 1);
-    await call((done) => service.getTableAcl(table, done));
-    await call((done) => service.getServiceProperties(done));
-    await call((done) => service.deleteEntity(table, entity(0), done));
-    await call((done) => service.deleteTable(table, done));
-  });
-
-  test('makes tokens for a range of a table, and uses them', async () => {
-    const table = 'LegacyTokens';
-    await call((done) => service.createTable(table, done));
-    for (const partition of ['a', 'b', 'c']) {
-      const row = { PartitionKey: entityGenerator.String(partition), RowKey: entityGenerator.String('1') };
-      await call((done) => service.insertEntity(table, row, done));
-    }
-    const token = service.generateSharedAccessSignature(table, {
-      AccessPolicy: {
-        Permissions: TableUtilities.SharedAccessPermissions.QUERY,
-        Expiry: new Date(server.clock.nowMs() + 60_000),
-        StartPk: 'b',
-        StartRk: '1',
-        EndPk: 'c',
-        EndRk: '0',
-      },
-    });
-    const guest = createTableServiceWithSas(server.tableEndpoint(), token);
-    const { entries } = await call<{ entries: { PartitionKey: { _: string } }[] }>((done) => {
-      guest.queryEntities(table, new azureStorage.TableQuery(), null as never, done as never);
-    });
-    assert.deepEqual(
-      entries.map(({ PartitionKey }) => PartitionKey._),
-      ['b'],
     );
   });
 });

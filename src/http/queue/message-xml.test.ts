@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import type { Message } from '../../rules/message.ts';
 import { NEVER_MS } from '../../rules/message.ts';
 import type { GotMessage } from '../../service/queue/hand-out.ts';
@@ -10,8 +11,6 @@ import { parseMessageText, renderGotMessages, renderPeekedMessages, renderPutMes
 import { renderPopReceipt } from './pop-receipt.ts';
 
 const NEW = '2024-11-04';
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
-
 const parse = (body: string) => parseMessageText(Buffer.from(body));
 
 describe('a message that is sent', () => {

@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { childNamed, escapeXml, parseXml } from '../xml.ts';
 import { plainMessageText } from './plain-message.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const around = (content: string, head = ''): string =>
   `${head}<QueueMessage><MessageText>${content}</MessageText></QueueMessage>`;

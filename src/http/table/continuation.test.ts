@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { parseQuery } from '../request-target.ts';
 import { parseContinuation, renderContinuation } from './continuation.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 for (const [key, token] of [
   ['', '1!0!'],

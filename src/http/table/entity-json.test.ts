@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import type { EdmValue } from '../../rules/edm.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { type EntityBody, parseEntity } from './entity-json.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const MIB = 1024 * 1024;
 

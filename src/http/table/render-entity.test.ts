@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { type EdmValue, formatTicksShort, INT64_MAX, INT64_MIN, type Properties } from '../../rules/edm.ts';
 import { refuseEntity, SYSTEM_PROPERTIES } from '../../rules/entity.ts';
 import { encodeEntity } from '../../service/records/entity-record.ts';
@@ -18,9 +19,6 @@ function renderEntities(entities: readonly StoredEntity[], { table, ...shape }: 
   for (const { value, ...key } of entities) feed.take(entityKey(SOMEWHERE, key), value);
   return feed.whole().toString();
 }
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const TICKS = 638_501_636_961_234_560n;
 const URL = 'http://127.0.0.1:10002/devstoreaccount1';

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { refuseKey } from '../../rules/entity.ts';
 import { StorageError } from '../../service/storage-error.ts';
 import { entityPath, tablePath } from './links.ts';
 import { parseResourcePath } from './resource-path.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const entity = (partitionKey: string, rowKey: string, table = 'people') =>
   ({ kind: 'entity', table, partitionKey, rowKey }) as const;

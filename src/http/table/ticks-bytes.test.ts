@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { formatTicks, formatTicksShort } from '../../rules/edm.ts';
 import { JsonBytes } from './json-bytes.ts';
 import { TicksBytes } from './ticks-bytes.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const FIRST = 504_911_232_000_000_000n;
 const LAST = 3_155_378_975_999_999_999n;

@@ -2,11 +2,12 @@
  * Random operations on blobs of all types, compared after every step with a model that is nothing but maps, and checked
  * for what is lost and what leaks (test/simulation/). LARIMAR_SEED replays one seed.
  */
+// tier: both
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Random } from '../../../test/harness/random.ts';
+import { simulationSeeds } from '../../../test/harness/random.ts';
 import { simulateBlobs } from '../../../test/simulation/blob-simulation.ts';
 import { inMemory, type Place } from '../../../test/simulation/place.ts';
 import { openFilesContent } from '../../content/files/files-content.ts';
@@ -33,14 +34,14 @@ async function onDisk(t: TestContext): Promise<Place> {
   };
 }
 
-const firstSeed = new Random().seed;
+const { seeds, freshSeed } = simulationSeeds(1, 2, 3);
 
-for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed]) {
+for (const seed of seeds) {
   test(`blobs in memory are what the model says, seed ${seed}`, async () => {
     await simulateBlobs({ seed, steps: 300, place: inMemory() });
   });
 }
 
-test(`blobs on disk are what the model says, seed ${firstSeed}`, async (t) => {
-  await simulateBlobs({ seed: firstSeed, steps: 120, place: await onDisk(t) });
+test(`blobs on disk are what the model says, seed ${freshSeed}`, async (t) => {
+  await simulateBlobs({ seed: freshSeed, steps: 120, place: await onDisk(t) });
 });

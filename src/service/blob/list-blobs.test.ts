@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { ACCOUNT, blockIdOf, TestStore } from '../../../test/harness/store.ts';
 import { StorageError } from '../storage-error.ts';
 import { type ListBlobsRequest, listBlobs } from './list-blobs.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 type State = 'committed' | 'staged' | 'both';
 type Blobs = ReadonlyMap<string, State>;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
 import type { Engine, Put } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
@@ -13,9 +14,6 @@ import { blobKeys, type PastKind, pastKey } from '../records/keys.ts';
 import { snapshotReader } from '../records/record-reader.ts';
 import { type ListBlobsRequest, type ListedBlob, listBlobs } from './list-blobs.ts';
 import { findContainer } from './load.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 /** Of a past state: as it was, deleted and kept, or deleted longer ago than it is kept. */
 type Fate = 'live' | 'kept' | 'gone';

@@ -3,9 +3,10 @@
  * or have ceased to, compared after every step with a model that is nothing but lists of bytes. `check` looks at what
  * no request can see: who holds what, and that nothing is left over. LARIMAR_SEED replays one seed.
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../test/harness/random.ts';
+import { Random, simulationSeeds } from '../../../test/harness/random.ts';
 import { ACCOUNT, blobRequest, blockIdOf, bodyOf, gather, NEW_BLOB, TestStore } from '../../../test/harness/store.ts';
 import type { BlockListEntry } from '../../rules/block-list.ts';
 import type { Tags } from '../../rules/tags.ts';
@@ -432,9 +433,9 @@ async function codeOf(operation: Promise<unknown>): Promise<string> {
   }
 }
 
-const firstSeed = new Random().seed;
+const { seeds } = simulationSeeds(1, 2, 3, 4);
 
-for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, 4, firstSeed] : [firstSeed]) {
+for (const seed of seeds) {
   test(`nothing is lost and nothing is left, whatever the account keeps, seed ${seed}`, async () => {
     await Simulation.run({ seed, steps: 400 });
   });

@@ -2,13 +2,14 @@
  * The bytes of a file against a buffer, and what is allocated against a set of pages: any offset, any length, with
  * snapshots of the share in between. LARIMAR_SEED replays one seed.
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { TestShare } from '../../../test/harness/file-store.ts';
-import { Random } from '../../../test/harness/random.ts';
+import { Random, simulationSeeds } from '../../../test/harness/random.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openLmdbEngine } from '../../engine/lmdb/lmdb-engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
@@ -264,8 +265,7 @@ const LENGTHS: readonly ((random: Random) => number)[] = [
   (random) => random.below(CHUNK_BYTES + PAGE_BYTES),
 ];
 
-const randomSeed = new Random().seed;
-const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, 2, randomSeed] : [randomSeed];
+const { seeds, freshSeed } = simulationSeeds(1, 2);
 
 describe('a file and its snapshots are what a buffer says', () => {
   for (const seed of seeds) {
@@ -274,9 +274,9 @@ describe('a file and its snapshots are what a buffer says', () => {
     });
   }
 
-  test(`on disk, seed ${randomSeed}`, async (t) => {
+  test(`on disk, seed ${freshSeed}`, async (t) => {
     const share = await TestShare.create({ engine: await openOnDisk(t) });
-    await new RandomFile(new Random(randomSeed), share).run();
+    await new RandomFile(new Random(freshSeed), share).run();
     await share.store.close();
   });
 });

@@ -3,12 +3,13 @@
  * which are cut off. Every snapshot is compared with a model that is nothing but maps, and after each sweep what is stored
  * with what snapshots see: no row less, and none more. LARIMAR_SEED replays one seed.
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TestShare } from '../../../test/harness/file-store.ts';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
-import { Random } from '../../../test/harness/random.ts';
+import { Random, simulationSeeds } from '../../../test/harness/random.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
@@ -369,8 +370,7 @@ const textOf = ({ parentId, name }: NodePlace, ...rest: readonly (string | numbe
 
 const NOTHING = (async function* (): AsyncGenerator<never> {})();
 
-const firstSeed = new Random().seed;
-const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, firstSeed] : [firstSeed];
+const { seeds } = simulationSeeds(1);
 
 for (const seed of seeds) {
   for (const isSweepFailing of [false, true]) {

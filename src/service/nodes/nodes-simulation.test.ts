@@ -3,11 +3,12 @@
  * whoever leads between them, each held back for random moments, while nodes come, leave, die and lose their session.
  * Every reader gets the bytes of one version, whole; at the end nothing is left over. LARIMAR_SEED replays one seed.
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ClusterNode, MemoryCluster, settle } from '../../../test/harness/memory-cluster.ts';
-import { Random } from '../../../test/harness/random.ts';
+import { Random, simulationSeeds } from '../../../test/harness/random.ts';
 import { blobRequest, blockIdOf } from '../../../test/harness/store.ts';
 import { ExtentMissing } from '../../content/content.ts';
 import { loadCommittedBlob } from '../blob/load.ts';
@@ -371,9 +372,9 @@ function assertOneOf(candidates: readonly Buffer[], bytes: Buffer): void {
   assert.ok(index >= 0, `${bytes.length} bytes that are none of ${candidates.map((one) => one.length).join(', ')}`);
 }
 
-const firstSeed = new Random().seed;
+const { seeds } = simulationSeeds(1, 2, 3);
 
-for (const seed of process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed]) {
+for (const seed of seeds) {
   test(`readers on all nodes get their versions, and nothing is left over, seed ${seed}`, async () => {
     const simulation = new Simulation(seed);
     await simulation.run(1_000);

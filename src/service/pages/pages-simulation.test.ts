@@ -2,6 +2,7 @@
  * Random operations on a few maps of pages, several at a time, with slow readers, copies, sweeps that fail and restarts
  * between them, compared after every step with a model that is nothing but buffers. LARIMAR_SEED replays one seed.
  */
+// tier: both
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { type TestContext, test } from 'node:test';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { type PageReader, PageStore } from '../../../test/harness/page-store.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
-import { Random } from '../../../test/harness/random.ts';
+import { Random, simulationSeeds } from '../../../test/harness/random.ts';
 import { missingTool } from '../../../test/packages.ts';
 import type { Id } from '../../base/ids.ts';
 import type { ByteRange, PlacedExtent } from '../../content/content.ts';
@@ -593,8 +594,7 @@ async function overPostgres(t: TestContext): Promise<Place> {
   };
 }
 
-const firstSeed = new Random().seed;
-const seeds = process.env['LARIMAR_SEED'] === undefined ? [1, 2, 3, firstSeed] : [firstSeed];
+const { seeds, freshSeed } = simulationSeeds(1, 2, 3);
 
 for (const seed of seeds) {
   for (const isSweepFailing of [false, true]) {
@@ -604,12 +604,12 @@ for (const seed of seeds) {
   }
 }
 
-test(`maps of pages on disk are what the model says, seed ${firstSeed}`, async (t) => {
-  await Simulation.run({ seed: firstSeed, steps: 100, place: await onDisk(t), isSweepFailing: false });
+test(`maps of pages on disk are what the model says, seed ${freshSeed}`, async (t) => {
+  await Simulation.run({ seed: freshSeed, steps: 100, place: await onDisk(t), isSweepFailing: false });
 });
 
-test(`maps of pages in a database are what the model says, seed ${firstSeed}`, {
+test(`maps of pages in a database are what the model says, seed ${freshSeed}`, {
   skip: missingTool('postgres'),
 }, async (t) => {
-  await Simulation.run({ seed: firstSeed, steps: 60, place: await overPostgres(t), isSweepFailing: false });
+  await Simulation.run({ seed: freshSeed, steps: 60, place: await overPostgres(t), isSweepFailing: false });
 });

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { decodeJson, encodeJson, UnreadableRecord } from './codec.ts';
 import { decodeInline, encodeInline } from './extent-record.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const within = (bytes: Uint8Array): Uint8Array => Buffer.concat([Buffer.from([7, 7, 7]), bytes]).subarray(3);
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { type EdmValue, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, type Properties } from '../../rules/edm.ts';
 import { UnreadableRecord } from './codec.ts';
 import { decodeEntity, type Entity, EntityCursor, encodeEntity, ticksOf } from './entity-record.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 20 });
 const values: fc.Arbitrary<EdmValue> = fc.oneof(

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { UnreadableRecord } from './codec.ts';
 import { decodeLayout, encodeLayout, type LayoutBlock, type LayoutPiece, layoutPieces } from './layout.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const BLOCK_BYTES_MAX = 4000 * 1024 * 1024;
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { type Message, NEVER_MS } from '../../rules/message.ts';
 import { UnreadableRecord } from './codec.ts';
 import { decodeMessage, encodeMessage, expiresMsOf, messageIdOf } from './message-record.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const MESSAGE: Message = {
   messageId: '01234567-89ab-8def-8123-456789abcdef',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { compareBytes } from '../../base/bytes.ts';
 import { ID_BYTES, IdSource } from '../../base/ids.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
@@ -20,9 +21,6 @@ import {
   textsRange,
   visibleRange,
 } from './queue-keys.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const ids = new IdSource();
 const CONTENT = { account: 'account1', contentId: ids.next() };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
+import { seeded } from '../../../test/harness/random.ts';
 import { compareBytes } from '../../base/bytes.ts';
 import { IdSource } from '../../base/ids.ts';
 import { KEY_BYTES_MAX, type Key, type KeyRange } from '../../engine/engine.ts';
@@ -16,9 +17,6 @@ import {
   tableKey,
   tablesRange,
 } from './table-keys.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const ids = new IdSource();
 const ADDRESS = { account: 'account1', tableId: ids.next() };

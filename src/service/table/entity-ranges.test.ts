@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { entity, filter, filterOf, key, keyComparison, propertyOf, seeded } from '../../../test/harness/filters.ts';
+import { entity, filter, filterOf, key, keyComparison, propertyOf } from '../../../test/harness/filters.ts';
+import { seeded } from '../../../test/harness/random.ts';
 import { compareBytes, successor } from '../../base/bytes.ts';
 import type { Key, KeyRange } from '../../engine/engine.ts';
 import { type Filter, matchesFilter, parseFilter } from '../../rules/entity-filter.ts';

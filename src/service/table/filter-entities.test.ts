@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import * as fc from 'fast-check';
-import { type ExampleEntity, entity, filter, propertyOf, seeded } from '../../../test/harness/filters.ts';
+import { type ExampleEntity, entity, filter, propertyOf } from '../../../test/harness/filters.ts';
+import { seeded } from '../../../test/harness/random.ts';
 import { type Filter, matchesFilter, parseFilter } from '../../rules/entity-filter.ts';
 import { UnreadableRecord } from '../records/codec.ts';
 import { encodeEntity } from '../records/entity-record.ts';

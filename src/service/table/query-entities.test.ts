@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { CountedEngine } from '../../../test/harness/counted-engine.ts';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { type EntityPage, queryPage } from '../../../test/harness/query-page.ts';
+import { seeded } from '../../../test/harness/random.ts';
 import { ACCOUNT, TestStore } from '../../../test/harness/store.ts';
 import { type Engine, KEY_BYTES_MAX } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
@@ -16,9 +17,6 @@ import { changeEntities } from './change-entities.ts';
 import { createTable } from './create-table.ts';
 import { deleteTable } from './delete-table.ts';
 import { QUERY_LIMITS, type QueryEntitiesRequest, type QueryLimits } from './query-entities.ts';
-
-/** fast-check prints the seed of a failure; LARIMAR_SEED brings it back. */
-const seeded = process.env['LARIMAR_SEED'] === undefined ? {} : { seed: Number(process.env['LARIMAR_SEED']) };
 
 const NAME = { account: ACCOUNT, table: 'people' };
 const PAGES_MAX = 10_000;

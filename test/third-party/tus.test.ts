@@ -2,6 +2,7 @@
  * Resumable uploads by the tus protocol: its server with its Azure store, which keeps an upload as an append blob and
  * how far it has come in the blob's metadata. Chunks arrive as PATCH requests, each at the offset where the last ended.
  */
+// tier: system
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

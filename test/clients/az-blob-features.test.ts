@@ -2,6 +2,7 @@
  * The Azure command line (`az storage blob`), unmodified: snapshots, copies, tiers, soft delete, legal holds, queries, page
  * and append blobs. A call takes a second or two, most of it the program's own start. Needs Debian's azure-cli.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -4,7 +4,7 @@
  * package; the loop around it follows the rules of the package's own load balancer, which cannot be had without an
  * event hub: renew what one has, take what nobody has, and take from whoever has too much.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { CheckpointStore, PartitionOwnership } from '@azure/event-hubs';

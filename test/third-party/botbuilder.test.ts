@@ -2,7 +2,7 @@
  * Bot Framework's storage: the state of conversations, kept by turns that read, change and write with the eTag that they
  * read, and transcripts, a blob for each activity.
  */
-// engines: embedded, in acceptance both
+// tier: system
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

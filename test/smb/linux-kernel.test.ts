@@ -1,4 +1,5 @@
 /** Linux's own client, cifs.ko, in an emulated machine: mounts, writes, renames, locks; two machines compete for one file. */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -2,6 +2,7 @@
  * azure-storage 2.10, the library before the present ones and still in use. Tables: JSON with full or minimal metadata,
  * entities of typed values, MERGE by name, and batches in a form of their own. Queues: texts in three encodings.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -10,17 +11,12 @@ import azure from 'azure-storage';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { sendQueue } from '../harness/queue-http.ts';
+import { call } from './callback.ts';
 
 const { QueueMessageEncoder, TableBatch, TableQuery, TableUtilities } = azure;
 const { entityGenerator: value } = TableUtilities;
 
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
-
-/** A call with a callback at its end, as a promise. */
-const call = <T>(start: (done: (error: Error | null, result: T) => void) => unknown): Promise<T> =>
-  new Promise((resolve, reject) => {
-    start((error, result) => (error === null || error === undefined ? resolve(result) : reject(error)));
-  });
 
 /** `412 UpdateConditionNotSatisfied` */
 async function refusal(request: Promise<unknown>): Promise<string> {
@@ -57,6 +53,8 @@ for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
       call((done) => tables.insertEntity(table, descriptor, done as never));
     const retrieve = (rowKey: string): Promise<Descriptor> =>
       call((done) => tables.retrieveEntity(table, PARTITION, rowKey, done as never));
+    const merge = (properties: object): Promise<unknown> =>
+      call((done) => tables.insertOrMergeEntity(table, entity('merged', properties), done));
     const rowKeys = async (query: azure.TableQuery): Promise<unknown[]> => {
       const { entries } = await call<azure.TableService.QueryEntitiesResult<Descriptor>>((done) =>
         tables.queryEntities<Descriptor>(table, query, null as never, done),
@@ -151,8 +149,6 @@ for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
     });
 
     test('merges, and inserts what is not there', async () => {
-      const merge = (properties: object): Promise<unknown> =>
-        call((done) => tables.insertOrMergeEntity(table, entity('merged', properties), done));
       await merge({ a: value.Int32(1) });
       await merge({ b: value.Int32(2) });
       await call((done) => tables.mergeEntity(table, entity('merged', { a: value.String('one') }), done));

@@ -1,4 +1,5 @@
 /** The oldest version of Node that is supported. */
+// tier: system
 // engines: embedded
 import { testUnderNode } from './under-node.ts';
 

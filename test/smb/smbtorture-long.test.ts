@@ -1,4 +1,5 @@
 /** Samba's own tests of SMB servers, those that wait for long. Needs smbtorture. */
+// tier: system
 // engines: embedded
 import { describe } from 'node:test';
 import { missingTool } from '../packages.ts';
