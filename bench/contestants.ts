@@ -333,7 +333,7 @@ export class Contestant {
         return [fileURLToPath(new URL('./bare.js', import.meta.url)), String(ports.blob)];
       case 'smbd':
       case 'smbd-sync':
-        throw new Error(`${this.name} is no program of Node's`);
+        throw new Error(`${this.name} is not a Node program.`);
     }
   }
 
@@ -365,13 +365,13 @@ async function sendOnce(port: number, request: LaneRequest): Promise<void> {
 
 /** Null if Larimar can be started, else what to do about it. */
 export function missingLarimar(program = builtLarimarProgram): string | null {
-  return existsSync(program) ? null : `Larimar is not built (${program} is missing): run npm run build`;
+  return existsSync(program) ? null : `Larimar is not built (${program} is missing). Run npm run build.`;
 }
 
 /** Fetches the peer once into the cache folder: it is no dependency of the project. */
 export async function fetchAzurite(say: (line: string) => void): Promise<void> {
   if (existsSync(azuriteProgramOf('blob'))) return;
-  say(`fetching azurite@${azuriteVersion} into ${azuriteFolder} …`);
+  say(`Installing azurite@${azuriteVersion} into ${azuriteFolder} …`);
   mkdirSync(azuriteFolder, { recursive: true });
   const words = ['install', '--prefix', azuriteFolder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
   await promisify(execFile)('npm', [...words, `azurite@${azuriteVersion}`]);

@@ -96,7 +96,7 @@ async function wrkOnPort(
     ...(load.headers ?? []),
   ]);
   const result = /^RESULT (\d+) ([\d.]+) (\d+) (\d+)$/m.exec(stdout);
-  if (result === null) throw new Error(`wrk gave no result: ${stdout}`);
+  if (result === null) throw new Error(`wrk printed no result: ${stdout}`);
   const [requests, seconds, refused, broken] = result.slice(1).map(Number) as [number, number, number, number];
   return {
     value: requests / seconds,
@@ -234,7 +234,7 @@ export class Lane {
     this.#keep(() => body);
     const bodyBytes = this.#announcedBodyBytes(this.#answer);
     if (bodyBytes === null && !isChunked(this.#answer)) {
-      this.#fail(new Error(`an answer without a length: ${this.#answer.head}`));
+      this.#fail(new Error(`an answer has no length: ${this.#answer.head}`));
       this.#socket.destroy();
       return;
     }

@@ -26,7 +26,7 @@ test('when bytes reach the disk is told of those that took part in a row that wa
       postgresVersion: null,
     }).join(' ');
   const overSmb = toldOf('smb-write');
-  for (const text of ['Larimar answers', 'smbd leaves', 'smbd (sync) answers']) assert.ok(overSmb.includes(text), text);
+  for (const text of ['Larimar answers', 'smbd lets', 'smbd (sync) answers']) assert.ok(overSmb.includes(text), text);
   for (const text of ['Azurite', 'over HTTP']) assert.ok(!overSmb.includes(text), text);
   assert.ok(toldOf('put-1k').includes('Azurite') && !toldOf('put-1k').includes('smbd'));
 });

@@ -79,5 +79,5 @@ test('what is named goes before what a preset would choose', () => {
     options?.rows.map((row) => row.name),
     ['lease'],
   );
-  assert.throws(() => parseOptions(['--only', 'postgres-2']), /no postgres-2 among larimar, azurite/);
+  assert.throws(() => parseOptions(['--only', 'postgres-2']), /"postgres-2" is unknown\. Choose from larimar, azurite/);
 });

@@ -71,14 +71,14 @@ function namesOf(isMeant: (row: Row) => boolean): string {
     .join(',');
 }
 
-export const help = `Compares Larimar with Azurite (the peer) and a bare node:http server (the limit), alternately in one run, and over
-SMB with Samba's smbd as it is and with sync always (smbd-sync), which answers a WRITE once it is on the disk as Larimar
-does. With --scale-out: with one and three nodes over PostgreSQL, and these with what pgbench reaches by transactions of
-one row.
+export const help = `Compares Larimar with Azurite (its peer) and with a bare node:http server (the upper limit), taking turns within one
+run. Over SMB, it compares Larimar with Samba's smbd, once with default settings (smbd) and once with "sync always"
+(smbd-sync), which, like Larimar, answers a WRITE only when it is on the disk. With --scale-out, it compares Larimar on
+one machine with one and with three nodes over PostgreSQL, and those with pgbench running single-row transactions.
 
-  npm run bench -- [options]
+  npm run bench -- [options], with the defaults in (parentheses)
 
-  --quick             a first impression; a whole run takes several times as long
+  --quick             give a first impression; a full run takes several times as long
   --rows a,b          only these rows: ${allRows(wholeScale)
     .map((row) => row.name)
     .join(', ')
@@ -90,21 +90,22 @@ one row.
   --scale-out         --only ${scaleOut.columns}
                       --rows ${scaleOut.rows};
                       about seven minutes, three with --quick
-  --rounds N          rounds per contestant and row (${wholeScale.rounds}); the median is printed
-  --blobs N           blobs held in the list, memory and start-up rows (${wholeScale.blobCount})
-  --azurite-blobs N   the same for Azurite, which takes minutes to store more (${wholeScale.azuriteBlobCount})
-  --entities N        entities held in the rows about tables (${wholeScale.entityCount})
+  --rounds N          rounds per contestant and row (${wholeScale.rounds}); the table shows the median
+  --blobs N           blobs stored for the list, memory and start-up rows (${wholeScale.blobCount})
+  --azurite-blobs N   the same for Azurite, which would take minutes to store more (${wholeScale.azuriteBlobCount})
+  --entities N        entities stored for the table rows (${wholeScale.entityCount})
   --azurite-entities N  the same for Azurite (${wholeScale.azuriteEntityCount})
-  --backlog N         messages that wait in the long queue (${wholeScale.longQueueCount})
-  --deep-backlog N    the same for Larimar alone, in one row (${wholeScale.deepQueueCount})
-  --larimar FILE      another build's dist/src/cli/larimar.js
-  --data DIR          where the servers keep their data: a real disk, with about 10 GB free (.cache/)
-  --json FILE         also write every round's figure to a file
-  --help              this text
+  --backlog N         messages waiting in the long queue (${wholeScale.longQueueCount})
+  --deep-backlog N    the same in a row for Larimar alone (${wholeScale.deepQueueCount})
+  --larimar FILE      use another build: its dist/src/cli/larimar.js
+  --data DIR          where the servers keep their data: on a real disk with about 10 GB free (.cache/)
+  --json FILE         also write the figures of every round to a file
+  --help              show this text
 
-Needs wrk; over PostgreSQL, Debian's package postgresql too, of which it starts a server of its own in the data folder
-(as the user postgres, if started by root); over SMB, smbclient, and samba for its server, which only root can start:
-without them rows about SMB are left out, unless they are named. Everything written is removed at the end.`;
+The benchmark needs wrk. For the PostgreSQL rows, it also needs Debian's package postgresql; it starts a database server
+of its own in the data folder (as the user postgres if root runs it). For the SMB rows, it needs smbclient and samba, whose
+server only root can start; if one of them is missing, the SMB rows are left out unless you name them. Everything that
+the benchmark writes is removed at the end.`;
 
 /** Null when only help was asked for. `withoutSamba`: why it cannot be run, if it cannot. */
 export function parseOptions(words: readonly string[], withoutSamba = missingSamba()): Options | null {
@@ -168,7 +169,7 @@ function presetOf(values: { smb?: boolean; 'scale-out'?: boolean }, withoutSamba
 
 function countOf(option: string, text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option} wants a number above 0, not ${text}`);
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${option} takes a number above 0, not "${text}".`);
   return Number(text);
 }
 
@@ -177,6 +178,7 @@ function chosen<T>(option: string, text: string | undefined, all: T[], nameOf: (
   if (text === undefined) return all;
   const names = text.split(',');
   const unknown = names.find((name) => !all.some((item) => nameOf(item) === name));
-  if (unknown !== undefined) throw new Error(`${option}: no ${unknown} among ${all.map(nameOf).join(', ')}`);
+  if (unknown !== undefined)
+    throw new Error(`${option}: "${unknown}" is unknown. Choose from ${all.map(nameOf).join(', ')}.`);
   return all.filter((item) => names.includes(nameOf(item)));
 }

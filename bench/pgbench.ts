@@ -96,7 +96,7 @@ export class Pgbench {
  */
 export function outcomeOf(printed: string): Outcome {
   const rates = [...printed.matchAll(/^progress: [\d.]+ s, ([\d.]+) tps/gm)].map((match) => Number(match[1])).slice(1);
-  if (rates.length === 0) throw new Error(`pgbench gave no result: ${printed}`);
+  if (rates.length === 0) throw new Error(`pgbench printed no result: ${printed}`);
   const rate = rates.reduce((sum, one) => sum + one, 0) / rates.length;
   const failedCount = Number(/^number of failed transactions: (\d+)/m.exec(printed)?.[1] ?? 0);
   if (failedCount === 0) return outcome(rate);

@@ -43,7 +43,7 @@ export function missingPostgres(): string | null {
   const missing = Object.values(programs()).find((program) => !existsSync(program));
   return missing === undefined
     ? null
-    : `PostgreSQL is not installed (${missing} is missing): apt-get install postgresql`;
+    : `PostgreSQL is not installed (${missing} is missing). Install it with apt-get install postgresql.`;
 }
 
 interface Owner {
@@ -133,8 +133,8 @@ export class PostgresServer {
     const words = [`--pgdata=${this.#data}`, ...login, '--encoding=UTF8', '--locale=C'];
     const options = { ...this.#owner, cwd: '/' };
     await promisify(execFile)(programs().initdb, words, options).catch((error: { stderr: string }) => {
-      const hint = 'if the user postgres may not enter that folder, --data names another';
-      throw new Error(`initdb in ${this.#folder}: ${error.stderr.trim()} (${hint})`, { cause: error });
+      const hint = 'if the user postgres has no access to that folder, name another with --data';
+      throw new Error(`initdb failed in ${this.#folder}: ${error.stderr.trim()} (${hint})`, { cause: error });
     });
   }
 

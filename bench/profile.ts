@@ -29,19 +29,20 @@ const profiled = contestantNames.filter((name) => isComparedOver('http', name));
 
 const help = `Profiles one server under the load of one row of the benchmark.
 
-  node --enable-source-maps dist/bench/profile.js --row NAME [options]
+  node --enable-source-maps dist/bench/profile.js --row NAME [options], with the defaults in (parentheses)
 
   --row NAME       one of ${loadRows(wholeScale)
     .map((row) => row.name)
-    .join(', ')}
+    .join(', ')
+    .replace(/(.{60,90}) /g, '$1\n                   ')}
   --of NAME        the server: ${profiled.join(', ')} (larimar)
-  --seconds N      how long the load lasts, where the row has no length of its own (5)
-  --blobs N        blobs to hold first, for the list row (20000)
-  --backlog N      messages to hold first, for the long queue (${wholeScale.longQueueCount})
+  --seconds N      how long the load lasts, unless the row has a length of its own (5)
+  --blobs N        blobs to store first, for the list row (20000)
+  --backlog N      messages to store first, for the long queue (${wholeScale.longQueueCount})
   --top N          how many functions to print (25)
-  --larimar FILE   another build's dist/src/cli/larimar.js
-  --keep DIR       keep the .cpuprofile files there, to open in a browser's developer tools
-  --help           this text`;
+  --larimar FILE   use another build: its dist/src/cli/larimar.js
+  --keep DIR       keep the .cpuprofile files in this folder, to open them in a browser's developer tools
+  --help           show this text`;
 
 /** Rows that measure a start or a size give no load to profile. */
 function loadRows(scale: Scale): Row[] {
@@ -75,7 +76,7 @@ async function profile({ row, scale, contestant, profileFolder, top }: Profiling
   printThreads(threadsBefore, threadsAfter, span);
   // A kept folder may hold profiles of earlier runs: a file's name has the process's id in it.
   const files = readdirSync(profileFolder).filter((file) => pids.some((pid) => file.includes(`.${pid}.`)));
-  if (files.length === 0) throw new Error(`${contestant.name} left no profile: it must end by itself on SIGTERM`);
+  if (files.length === 0) throw new Error(`${contestant.name} left no profile. It has to end by itself on SIGTERM.`);
   for (const file of files) printProfile(join(profileFolder, file), span, top);
 }
 
@@ -89,7 +90,7 @@ function printProfile(file: string, span: Span, top: number): void {
   if (times.busyUs === 0) return;
   const thread = file.split('.').at(-3) === '0' ? 'main thread' : `worker thread ${file.split('.').at(-3)}`;
   const busy = ((times.busyUs / (times.busyUs + times.idleUs)) * 100).toFixed(0);
-  say(`\n${thread}: busy ${busy} % of the time; shares are of the busy time`);
+  say(`\n${thread}: busy ${busy} % of the time (percentages below are of the busy time)`);
   say(`\nself time by function\n${renderTop(times.byFunction, { busyUs: times.busyUs, count: top }).join('\n')}`);
   say(`\nself time by file\n${renderTop(times.byFile, { busyUs: times.busyUs, count: top }).join('\n')}`);
 }

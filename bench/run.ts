@@ -51,7 +51,7 @@ async function runBenchmark(options: Options): Promise<void> {
     const rows = options.rows.filter((row) => row.stage === stage);
     if (rows.length === 0) continue;
     await runStage(stage, rows, place).catch((error: Error) => {
-      say(`the ${stage} servers: ${error.message}`);
+      say(`The rows on ${stage === 'fresh' ? 'empty' : 'filled'} servers stopped: ${error.message}`);
       process.exitCode = 1;
     });
   }
@@ -60,14 +60,15 @@ async function runBenchmark(options: Options): Promise<void> {
   say('');
   const told = notes({ options, results, postgresVersion }).join('\n');
   process.stdout.write(`${[...renderTables(results, options.columns), told].join('\n\n')}\n`);
-  say(`\n${minutes} minutes`);
+  say(`\nThe run took ${minutes} minutes.`);
   if (options.jsonFile !== undefined) writeJson(options.jsonFile, options, results);
   if (results.some((result) => result.failures.length > 0)) process.exitCode = 1;
 }
 
 async function checkWhatIsNeeded({ columns, rows, larimarProgram, withoutSmb }: Options): Promise<void> {
-  if (!(await wrkIsInstalled())) throw new Error('wrk is missing: apt-get install wrk, or brew install wrk');
-  if (withoutSmb !== undefined) say(`rows about SMB are left out: ${withoutSmb}`);
+  if (!(await wrkIsInstalled()))
+    throw new Error('wrk is missing. Install it with apt-get install wrk or brew install wrk.');
+  if (withoutSmb !== undefined) say(`The SMB rows are left out: ${withoutSmb}`);
   const isOverSmb = rows.some((row) => row.protocol === 'smb');
   const needsSamba = isOverSmb && columns.some((column) => column === 'smbd' || column === 'smbd-sync');
   const needsLarimar = columns.some((column) => column === 'larimar' || needsPostgres(column));

@@ -29,15 +29,15 @@ export interface SambaCommand {
 /** Null if Samba's server can be compared, else what to do about it. */
 export function missingSamba(): string | null {
   if (findProgram('smbd') === null || findProgram('smbpasswd') === null) {
-    return 'Samba is not installed (smbd or smbpasswd is missing): apt-get install samba';
+    return 'Samba is not installed (smbd or smbpasswd is missing). Install it with apt-get install samba.';
   }
-  if (process.getuid?.() !== 0) return 'smbd is to be run by root: it works as the user who signs in';
+  if (process.getuid?.() !== 0) return 'Only root can run smbd, because it works as the user who signs in.';
   return missingSmbclient();
 }
 
 /** The same for its client, which the rows about SMB load a server with. */
 export function missingSmbclient(): string | null {
-  return findProgram('smbclient') === null ? 'smbclient is missing: apt-get install smbclient' : null;
+  return findProgram('smbclient') === null ? 'smbclient is missing. Install it with apt-get install smbclient.' : null;
 }
 
 /** Makes the folders, the settings and the user, and gives what to run in a process group of its own. */

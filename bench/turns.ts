@@ -34,7 +34,7 @@ export async function runRow(row: Row, field: Field, say: (line: string) => void
   };
 
   for (const taker of takers) {
-    await taker.prepare().catch((error: Error) => note(taker, `preparing: ${error.message}`));
+    await taker.prepare().catch((error: Error) => note(taker, `could not be prepared: ${error.message}`));
   }
   // Round -1 is the warm-up: run and thrown away.
   for (let round = row.warmsUp ? -1 : 0; round < row.rounds; round += 1) {

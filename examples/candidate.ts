@@ -1,6 +1,6 @@
 /**
- * One candidate of the leader election (leader-election.ts), a process of its own. It does what it is told to and says
- * what came of it: `campaign`, which renews the lease or tries to get it, and `work`, which only a leader does.
+ * One candidate in the leader election (leader-election.ts), running in a process of its own. It carries out two
+ * commands and reports the result: `campaign` renews the lease or tries to acquire it; `work` is what a leader does.
  */
 import { on } from 'node:events';
 import { BlobServiceClient } from '@azure/storage-blob';
@@ -22,22 +22,22 @@ const journal = BlobServiceClient.fromConnectionString(connectionString)
   .getBlockBlobClient('journal');
 
 let lease = journal.getBlobLeaseClient();
-/** What this process believes. The server knows better. */
+/** What this process believes. Only the server knows for sure. */
 let leads = false;
 
 async function campaign(): Promise<Report> {
   if (leads) return report('renews the lease', await answerTo(lease.renewLease()));
-  // A new id for every term, so that nothing left over from an earlier term of its own passes for this one.
+  // Each term has a new lease id, so that a late request from an earlier term is refused.
   lease = journal.getBlobLeaseClient();
-  return report(`acquires the lease for ${LEASE_SECONDS} seconds`, await answerTo(lease.acquireLease(LEASE_SECONDS)));
+  return report(`asks for a ${LEASE_SECONDS}-second lease`, await answerTo(lease.acquireLease(LEASE_SECONDS)));
 }
 
-/** The id of the lease goes with the write: if somebody else leads by now, the server refuses it. */
+/** The write carries the lease id: if somebody else leads by now, the server refuses it. */
 async function work(): Promise<Report> {
   const content = `${(await journal.downloadToBuffer()).toString()}${name}\n`;
   const conditions = { leaseId: lease.leaseId };
   const answer = await answerTo(journal.upload(content, content.length, { conditions }));
-  return report('writes to the journal with the id of its lease', answer);
+  return report('writes to the journal with its lease id', answer);
 }
 
 function report(deed: string, answer: string): Report {

@@ -1,7 +1,7 @@
 /**
  * Competing consumers: three workers take their orders from one queue. A message that one of them gets is hidden from the
- * others, and stays in the queue until it is deleted with the receipt that came with it. So nobody packs an order that
- * another has in hand, and a slow worker holds nobody up.
+ * others, and stays in the queue until it is deleted with the receipt that came with it. So no two workers pack the same
+ * order, and a slow worker does not hold up the others.
  */
 import assert from 'node:assert/strict';
 import type { ReceivedMessageItem } from '@azure/storage-queue';
@@ -14,13 +14,13 @@ const HOLD_SECONDS = 60;
 const { createQueue, end } = await connect('competing-consumers');
 const orders = await createQueue();
 
-/** An order that nobody else gets for a minute; undefined where there is none. */
+/** Gets an order that nobody else can get for a minute, or undefined if there is none. */
 async function getOrder(): Promise<ReceivedMessageItem | undefined> {
   const { receivedMessageItems } = await orders.receiveMessages({ visibilityTimeout: HOLD_SECONDS });
   return receivedMessageItems[0];
 }
 
-/** Only whoever got it last can do this: every get gives a new receipt. */
+/** Only the worker who got the message last can delete it: each time it is received, it has a new receipt. */
 const finish = ({ messageId, popReceipt }: ReceivedMessageItem): Promise<unknown> =>
   orders.deleteMessage(messageId, popReceipt);
 
@@ -35,47 +35,47 @@ async function work(worker: string): Promise<void> {
   }
 }
 
-console.log(`\n1. ${ORDERS} orders come in, and Cho takes one`);
+console.log(`\n1. ${ORDERS} orders come in, and Cho takes the first one`);
 
 for (let number = 1; number <= ORDERS; number++) await orders.sendMessage(`order ${number}`);
 const slow = (await getOrder()) as ReceivedMessageItem;
-console.log(`   Cho gets ${slow.messageText}, a large one. It will take her a while.`);
+console.log(`   Cho gets ${slow.messageText}, which is large and will take her a while.`);
 
-console.log('\n2. Ada and Ben take one after the other, both at the same time');
+console.log('\n2. Meanwhile, Ada and Ben work through the other orders');
 
 await Promise.all([work('Ada'), work('Ben')]);
 console.log(
-  `   Ada packed ${packedBy('Ada')} and Ben ${packedBy('Ben')}: ${packed.length} orders, and there is no other to get.`,
+  `   Ada packed ${packedBy('Ada')} orders and Ben ${packedBy('Ben')}. That makes ${packed.length}, and they find no more.`,
 );
 
-console.log(`\n3. What Ada and Ben see of ${slow.messageText}`);
+console.log(`\n3. What Ada and Ben can see of ${slow.messageText}`);
 
 const { peekedMessageItems } = await orders.peekMessages();
 assert.equal(peekedMessageItems.length, 0);
 assert.equal(await getOrder(), undefined);
 const { approximateMessagesCount } = await orders.getProperties();
-console.log('   They cannot get it, and a peek does not show it.');
+console.log('   They cannot get it, and peeking does not show it either.');
 console.log(
-  `   Yet the queue counts ${approximateMessagesCount}: it is hidden, and not gone. Should Cho fall ill, it comes back.`,
+  `   Yet the queue counts ${approximateMessagesCount} message: it is hidden, not gone. If Cho falls ill, it reappears.`,
 );
 const { popReceipt } = (packed[0] as (typeof packed)[0]).order;
 await loses(
-  `Somebody deletes ${slow.messageText} with the receipt of another order`,
+  `Somebody tries to delete ${slow.messageText} with the receipt of another order`,
   orders.deleteMessage(slow.messageId, popReceipt),
-  'Lost: a receipt is good for one message, and for one get of it.',
+  'Refused: a receipt is valid for one message, and only for the last time it was received.',
 );
 
-console.log('\n4. Cho is done');
+console.log('\n4. Cho finishes');
 
 await succeeds(`Cho deletes ${slow.messageText} with her receipt`, finish(slow));
 packed.push({ worker: 'Cho', order: slow });
-await loses('She does it again', finish(slow), 'Lost: it is gone, and will not come back.');
+await loses('Cho tries to delete it again', finish(slow), 'Refused: the message is gone, and will not come back.');
 
 const different = new Set(packed.map(({ order }) => order.messageText)).size;
 assert.deepEqual([packed.length, different, packedBy('Cho')], [ORDERS, ORDERS, 1]);
 assert.equal((await orders.getProperties()).approximateMessagesCount, 0);
 console.log(
-  `   ${packed.length} orders are packed, ${different} different ones: nobody got what another had. None is left.`,
+  `   ${packed.length} orders are packed, all of them different: no order was packed twice, and none is left.`,
 );
 
 await end();

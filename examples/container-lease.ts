@@ -1,6 +1,6 @@
 /**
- * A lease on a container keeps it from being deleted, and from nothing else: what is in it is read and written as ever.
- * Here a backup holds it for as long as it copies.
+ * A lease on a container protects it from being deleted, and from nothing else: blobs in it can be read and written as
+ * usual. Here, a backup holds the lease while it copies.
  */
 import { loses, succeeds } from './answers.ts';
 import { connect } from './server.ts';
@@ -15,25 +15,25 @@ const backup = container.getBlobLeaseClient();
 const other = container.getBlobLeaseClient();
 await succeeds('The backup acquires a lease for 60 seconds', backup.acquireLease(60));
 await loses(
-  'Another backup acquires a lease',
+  'Another backup tries to acquire a lease',
   other.acquireLease(60),
-  'The other backup lost: a container has one lease at a time.',
+  'The other backup lost: a container can have only one lease at a time.',
 );
 
-console.log('\n2. Nobody deletes the container meanwhile');
+console.log('\n2. Nobody else can delete the container');
 
 await loses(
-  'A clean-up job deletes the container',
+  'A clean-up job tries to delete the container',
   container.delete(),
-  'The clean-up job lost: to delete a leased container, show the id of its lease.',
+  'The clean-up job lost: deleting a leased container requires its lease id.',
 );
 await loses(
-  'It tries again with an id of its own',
+  'It tries again with a lease id of its own',
   container.delete({ conditions: { leaseId: other.leaseId } }),
-  'The clean-up job lost: that is not the id of the lease.',
+  'The clean-up job lost: that is not the id of the current lease.',
 );
 
-console.log('\n3. Everything else goes on, without any id');
+console.log('\n3. Everything else works without a lease id');
 
 await succeeds('A user overwrites a blob', photo.upload('second', 6));
 await succeeds('A user adds a blob', container.uploadBlockBlob('letter', 'text', 4));
@@ -44,27 +44,27 @@ await succeeds('A user deletes a blob', container.deleteBlob('letter'));
 await succeeds("An administrator sets the container's metadata", container.setMetadata({ owner: 'ada' }));
 await succeeds("An administrator sets the container's access policies", container.setAccessPolicy());
 
-console.log('\n4. But whoever shows an id must show the right one');
+console.log('\n4. But a request that gives a lease id must give the right one');
 
 await loses(
-  'The other backup sets metadata with an id of its own',
+  'The other backup tries to set metadata with a lease id of its own',
   container.setMetadata({ owner: 'ben' }, { conditions: { leaseId: other.leaseId } }),
-  'The other backup lost: it says that it holds the lease, and does not.',
+  'The other backup lost: it claims to hold the lease, but does not.',
 );
 
-console.log('\n5. The lease ends by itself');
+console.log('\n5. The lease expires by itself');
 
 await letTimePass({ seconds: 61 });
-console.log(`   The lease is ${(await container.getProperties()).leaseState}.`);
-await succeeds('The backup, a little late, renews', backup.renewLease());
-console.log('   Nobody else has leased the container since, so the backup has it again.');
+console.log(`   The state of the lease is "${(await container.getProperties()).leaseState}".`);
+await succeeds('The backup renews its lease, a little late', backup.renewLease());
+console.log('   Nobody else has leased the container in the meantime, so the backup gets its lease back.');
 
-console.log('\n6. Its holder may delete the container');
+console.log('\n6. The holder of the lease can delete the container');
 
 await succeeds(
-  'The backup deletes it with the id of the lease',
+  'The backup deletes it with the lease id',
   container.delete({ conditions: { leaseId: backup.leaseId } }),
 );
-console.log(`   Is the container there? ${(await container.exists()) ? 'Yes' : 'No'}.`);
+console.log(`   Does the container still exist? ${(await container.exists()) ? 'Yes' : 'No'}.`);
 
 await end();

@@ -1,7 +1,7 @@
 /**
- * Leader election: three processes, of which one at a time shall do the work. Whoever holds the lease of a certain blob
- * leads, and renews it while it is alive. Nobody else has to notice that a leader died: its lease ends by itself. The
- * candidates are in candidate.ts; this program tells them when to act, so that the story has an order.
+ * Leader election: there are three processes, and only one at a time should do the work. The process that holds the
+ * lease on a certain blob is the leader, and renews the lease while it is alive. Nobody has to detect that a leader died:
+ * its lease expires by itself. The candidates run candidate.ts; this program tells them when to act.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
@@ -27,7 +27,7 @@ async function tell(name: string, command: Command): Promise<Report> {
   return report;
 }
 
-/** All of them at the same time; gives the name of the one that succeeded. */
+/** Lets all of them ask for the lease at the same time. Returns the name of the one that succeeded. */
 async function campaign(names: readonly string[]): Promise<string | undefined> {
   const reports = await Promise.all(names.map((name) => tell(name, 'campaign')));
   for (const { said } of reports) console.log(`   ${said}`);
@@ -39,25 +39,28 @@ const allBut = (...names: readonly string[]): string[] => [...candidates.keys()]
 
 console.log('\n1. The election');
 const first = (await campaign(allBut())) as string;
-console.log(`   ${first} leads. The others lost: a blob has one lease at a time.`);
+console.log(`   ${first} is the leader. The others lost: a blob can have only one lease at a time.`);
 await work(first);
 
-console.log('\n2. The leader renews in time, so it stays');
+console.log('\n2. The leader renews its lease in time, so it remains the leader');
 for (let renewal = 0; renewal < 2; renewal++) {
   await letTimePass({ seconds: 10 });
   await campaign(allBut());
   await work(first);
 }
 
-console.log(`\n3. The leader hangs: ${first} renews, and then stands still for longer than its lease lasts`);
+console.log(`\n3. The leader hangs: ${first} renews its lease, and then freezes for longer than the lease lasts`);
 await campaign([first]);
 await letTimePass({ seconds: 16 });
 const second = (await campaign(allBut(first))) as string;
-console.log(`   ${second} leads.`);
+console.log(`   ${second} is the leader now.`);
 await work(second);
-console.log(`   ${first} wakes up, still believes that it leads, and goes on where it stood:`);
+console.log(`   ${first} wakes up, still believes that it is the leader, and carries on:`);
 await work(first);
-console.log(`   ${first} lost: its lease has ended and ${second} has a new one. Two believed, only one could write.`);
+console.log(
+  `   ${first} lost: its lease has expired, and ${second} has a new one. Two believed that they were the leader,`,
+);
+console.log('   but only one of them could write.');
 
 console.log(`\n4. The leader dies: ${second} is killed and cannot release its lease`);
 const victim = candidates.get(second) as ChildProcess;
@@ -65,18 +68,18 @@ victim.kill('SIGKILL');
 await once(victim, 'exit');
 candidates.delete(second);
 await campaign(allBut());
-console.log('   Both lost: the lease outlives its holder, and its seconds have to pass first.');
+console.log('   Both lost: the lease outlives its holder, and has to expire first.');
 await letTimePass({ seconds: 16 });
 const third = (await campaign(allBut())) as string;
-console.log(`   ${third} leads.`);
+console.log(`   ${third} is the leader now.`);
 await work(third);
 
-console.log('\n5. What the journal says: every write that was accepted, in order');
+console.log('\n5. The journal: every write that was accepted, in order');
 const writers = (await journal.downloadToBuffer()).toString().trimEnd().split('\n');
 console.log(`   ${writers.join(', ')}`);
 const terms = writers.filter((name, index) => name !== writers[index - 1]);
 assert.deepEqual(terms, [first, second, third]);
-console.log(`   One term after the other: ${terms.join(', ')}. Nobody wrote in the term of another.`);
+console.log(`   The terms followed one another: ${terms.join(', ')}. Nobody wrote during the term of another leader.`);
 
 for (const candidate of candidates.values()) candidate.disconnect();
 await end();

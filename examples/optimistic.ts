@@ -1,6 +1,6 @@
 /**
- * Optimistic concurrency: nobody locks anything. Whoever writes says which version of the blob the change is based on,
- * and the server accepts the write only if that is still the current one.
+ * Optimistic concurrency: nobody locks anything. A writer says which version of the blob the change is based on, and the
+ * server accepts the write only if that is still the current version.
  */
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
@@ -10,13 +10,13 @@ import { connect } from './server.ts';
 
 const { container, end } = await connect('optimistic');
 
-/** One request: the content, and the ETag that names this version of it. */
+/** Reads, in one request, the content and the ETag that identifies this version of it. */
 async function read(blob: BlockBlobClient): Promise<{ content: string; etag: string }> {
   const { readableStreamBody, etag } = await blob.download();
   return { content: await text(readableStreamBody as NodeJS.ReadableStream), etag: etag as string };
 }
 
-/** Accepted only while the blob's ETag is still the one that was read. */
+/** The write is accepted only if the blob still has the ETag that was read. */
 const write = (blob: BlockBlobClient, content: string, ifMatch: string): Promise<unknown> =>
   blob.upload(content, content.length, { conditions: { ifMatch } });
 
@@ -34,7 +34,7 @@ await succeeds(`Ada writes "${withMilk}" with If-Match ${ada.etag}`, write(list,
 
 const withEggs = `${ben.content}, eggs`;
 await loses(
-  `Ben writes "${withEggs}" with If-Match ${ben.etag}`,
+  `Ben tries to write "${withEggs}" with If-Match ${ben.etag}`,
   write(list, withEggs, ben.etag),
   'Ben lost: the blob has changed since he read it, and his write would have erased the milk.',
 );
@@ -43,24 +43,26 @@ const fresh = await read(list);
 console.log(`   Ben reads again: "${fresh.content}", ETag ${fresh.etag}.`);
 const withBoth = `${fresh.content}, eggs`;
 await succeeds(`Ben writes "${withBoth}" with If-Match ${fresh.etag}`, write(list, withBoth, fresh.etag));
-console.log(`   The blob holds "${(await read(list)).content}".`);
+console.log(`   The blob contains "${(await read(list)).content}".`);
 
-console.log('\n2. Three workers create the same blob at the same time');
+console.log('\n2. Three workers try to create the same blob at the same time');
 
 const job = container.getBlockBlobClient('job-17');
 const workers = ['Ada', 'Ben', 'Cho'];
-// If-None-Match: * holds only while there is no such blob.
+// If-None-Match: * is met only if the blob does not exist.
 const create = (name: string): Promise<unknown> => job.upload(name, name.length, { conditions: { ifNoneMatch: '*' } });
 const answers = await Promise.all(workers.map((name) => answerTo(create(name))));
 for (const [index, name] of workers.entries()) {
-  console.log(`   ${name} creates it with If-None-Match *: ${answers[index]}.`);
+  console.log(`   ${name} tries to create it with If-None-Match *: ${answers[index]}.`);
 }
 const owner = (await read(job)).content;
 assert.deepEqual(
   answers.map(isAccepted),
   workers.map((name) => name === owner),
 );
-console.log(`   The job is ${owner}'s. The others lost: when their requests were judged, the blob was there.`);
+console.log(
+  `   The job is ${owner}'s. The others lost: when the server got to their requests, the blob already existed.`,
+);
 
 console.log('\n3. Eight workers add one to a counter, five times each');
 
@@ -82,7 +84,7 @@ const addFive = async (): Promise<void> => {
 await Promise.all(Array.from({ length: 8 }, addFive));
 const total = (await read(counter)).content;
 assert.equal(total, '40');
-console.log(`   The counter stands at ${total}: every addition counts once.`);
-console.log(`   On the way ${refusedCount} writes lost to a faster worker; each was made again from a fresh read.`);
+console.log(`   The counter is at ${total}: every addition was counted once.`);
+console.log(`   Along the way, ${refusedCount} writes lost to a faster worker. Each was repeated after reading again.`);
 
 await end();

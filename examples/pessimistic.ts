@@ -1,6 +1,6 @@
 /**
- * Pessimistic concurrency: whoever wants to change a blob acquires a lease on it first. While the lease lasts, writes
- * without its id are refused. A lease has an end, so that a holder who dies does not lock the blob for ever.
+ * Pessimistic concurrency: to change a blob, a writer first acquires a lease on it. While the lease lasts, writes without
+ * its id are refused. The lease expires, so that a holder who dies does not lock the blob for ever.
  */
 import { loses, succeeds } from './answers.ts';
 import { connect } from './server.ts';
@@ -13,59 +13,71 @@ const write = (content: string, leaseId = ''): Promise<unknown> =>
   account.upload(content, content.length, leaseId === '' ? {} : { conditions: { leaseId } });
 const leaseState = async (): Promise<string> => (await account.getProperties()).leaseState as string;
 
-console.log('\n1. One gets the lease');
+console.log('\n1. Only one of them gets the lease');
 
 const ada = account.getBlobLeaseClient();
 const ben = account.getBlobLeaseClient();
 await succeeds('Ada acquires a lease for 15 seconds', ada.acquireLease(15));
 await loses(
-  'Ben acquires a lease',
+  'Ben tries to acquire a lease',
   ben.acquireLease(15),
-  "Ben lost: a blob has one lease at a time, and it is Ada's until she releases it or it ends.",
+  "Ben lost: a blob can have only one lease at a time, and it is Ada's until she releases it or it expires.",
 );
 
-console.log('\n2. Only its holder writes, everybody reads');
+console.log('\n2. Only the holder can write, but everybody can read');
 
 await loses(
-  'Ben writes without a lease id',
+  'Ben tries to write without a lease id',
   write('0'),
-  'Ben lost: while the blob is leased, a write must show the id.',
+  'Ben lost: while the blob is leased, a write must carry the lease id.',
 );
-await loses('Ben writes with an id of his own', write('0', ben.leaseId), 'Ben lost: that is not the id of the lease.');
-await succeeds('Ada writes with the id of her lease', write('90', ada.leaseId));
-console.log(`   Ben reads without any id: "${(await account.downloadToBuffer()).toString()}".`);
+await loses(
+  'Ben tries to write with a lease id of his own',
+  write('0', ben.leaseId),
+  'Ben lost: that is not the id of the current lease.',
+);
+await succeeds('Ada writes with her lease id', write('90', ada.leaseId));
+console.log(`   Ben reads without a lease id: "${(await account.downloadToBuffer()).toString()}".`);
 
-console.log('\n3. Renewing keeps it, forgetting to renew loses it');
+console.log('\n3. A lease has to be renewed in time');
 
 await letTimePass({ seconds: 10 });
-await succeeds('Ada renews, which gives her another 15 seconds', ada.renewLease());
+await succeeds('Ada renews her lease, which gives her another 15 seconds', ada.renewLease());
 await letTimePass({ seconds: 10 });
-console.log(`   20 seconds after Ada acquired it, the lease is ${await leaseState()}.`);
+console.log(`   20 seconds after Ada acquired the lease, its state is "${await leaseState()}".`);
 await letTimePass({ seconds: 6 });
-console.log(`   16 seconds after she renewed it, the lease is ${await leaseState()}.`);
+console.log(`   16 seconds after she renewed it, its state is "${await leaseState()}".`);
 await succeeds('Ben acquires a lease', ben.acquireLease(15));
 await loses(
-  'Ada, who has not noticed, writes with her old id',
+  'Ada, who has not noticed, tries to write with her old lease id',
   write('80', ada.leaseId),
-  "Ada lost: her lease has ended and the blob is Ben's now. Her late write changed nothing.",
+  'Ada lost: her lease has expired, and Ben holds the lease now. Her late write changed nothing.',
 );
-await loses('Ada renews', ada.renewLease(), 'Ada lost: what another holds cannot be renewed.');
+await loses(
+  'Ada tries to renew her lease',
+  ada.renewLease(),
+  'Ada lost: a lease cannot be renewed once somebody else has one.',
+);
 
-console.log('\n4. Breaking: for an operator who does not know the id');
+console.log('\n4. Breaking a lease: for an operator who does not know the lease id');
 
-// The holder keeps the blob for the break period; nobody acquires it before that is over.
+// The holder keeps the blob for the break period. Nobody else can acquire a lease until it is over.
 const { leaseTime } = await account.getBlobLeaseClient().breakLease(5);
-console.log(`   An operator breaks the lease, with a period of 5 seconds: ${leaseTime} seconds are left to Ben.`);
-await loses('Ben renews', ben.renewLease(), 'Ben lost: a lease that is being broken runs out.');
-await succeeds('Ben finishes his work, with his id', write('85', ben.leaseId));
+console.log(`   An operator breaks the lease with a break period of 5 seconds. Ben has ${leaseTime} seconds left.`);
+await loses(
+  'Ben tries to renew his lease',
+  ben.renewLease(),
+  'Ben lost: a lease that is being broken cannot be renewed.',
+);
+await succeeds('Ben finishes his work with his lease id', write('85', ben.leaseId));
 await letTimePass({ seconds: 6 });
-console.log(`   The lease is ${await leaseState()}.`);
+console.log(`   The state of the lease is "${await leaseState()}".`);
 await succeeds('Ada acquires a lease', ada.acquireLease(15));
 
-console.log('\n5. Releasing: for whoever is done');
+console.log('\n5. Releasing a lease: for a holder who has finished');
 
-await succeeds('Ada releases', ada.releaseLease());
-console.log(`   The lease is ${await leaseState()}.`);
-await succeeds('Ben writes without any id', write('75'));
+await succeeds('Ada releases her lease', ada.releaseLease());
+console.log(`   The state of the lease is "${await leaseState()}".`);
+await succeeds('Ben writes without a lease id', write('75'));
 
 await end();

@@ -1,7 +1,7 @@
 /**
- * Poison messages: a worker that fails does not delete its message, which therefore comes back and is tried again. One that
- * nobody can handle would come back for ever. So whoever gets a message looks at how often it was delivered, and after
- * three deliveries moves it to another queue, out of everybody's way, for somebody to look at.
+ * Poison messages: a worker that fails does not delete its message, so the message reappears and is tried again. A
+ * message that nobody can handle would reappear for ever. So the worker checks how often a message has been delivered.
+ * After three deliveries, it moves the message to another queue, where it is out of the way and somebody can look at it.
  */
 import assert from 'node:assert/strict';
 import type { ReceivedMessageItem } from '@azure/storage-queue';
@@ -19,7 +19,7 @@ const sums: number[] = [];
 const remove = ({ messageId, popReceipt }: ReceivedMessageItem): Promise<unknown> =>
   jobs.deleteMessage(messageId, popReceipt);
 
-/** First into the one queue, then out of the other: a crash between the two leaves it in both, and never in none. */
+/** Adds it to one queue, then removes it from the other: after a crash in between, it is in both, but never lost. */
 async function moveToPoison(message: ReceivedMessageItem): Promise<void> {
   await poison.sendMessage(message.messageText);
   await remove(message);
@@ -27,22 +27,22 @@ async function moveToPoison(message: ReceivedMessageItem): Promise<void> {
 
 async function handle(message: ReceivedMessageItem): Promise<void> {
   const { messageText, dequeueCount } = message;
-  const told = `   Delivery ${dequeueCount} of ${messageText}`;
-  // Before the work and not behind it: a message may kill whoever tries, who then counts nothing.
+  const told = `   Delivery ${dequeueCount} of '${messageText}'`;
+  // Check before the work, not after it: a message may crash the worker, which then checks nothing.
   if (dequeueCount > DELIVERIES_MAX) {
     await moveToPoison(message);
-    console.log(`${told}: not tried any more, moved to the poison queue.`);
+    console.log(`${told}: not tried again, but moved to the poison queue.`);
     return;
   }
   try {
     const { add } = JSON.parse(messageText) as { add: [number, number] };
     sums.push(add[0] + add[1]);
   } catch {
-    console.log(`${told}: it is no JSON. It is left where it is, hidden for ${HOLD_SECONDS} seconds.`);
+    console.log(`${told}: this is not JSON. The message stays in the queue, hidden for ${HOLD_SECONDS} seconds.`);
     return;
   }
   await remove(message);
-  console.log(`${told}: the sum is ${sums.at(-1)}. It is deleted.`);
+  console.log(`${told}: the sum is ${sums.at(-1)}. The message is deleted.`);
 }
 
 async function handleAll(): Promise<void> {
@@ -51,32 +51,32 @@ async function handleAll(): Promise<void> {
   for (const message of receivedMessageItems) await handle(message);
 }
 
-console.log('\n1. Four jobs, one of which nobody can do');
+console.log('\n1. Four jobs come in, and one of them cannot be done');
 
 for (const job of ['{"add":[1,2]}', '{"add":[3,4]}', 'add 5 and 6', '{"add":[7,8]}']) await jobs.sendMessage(job);
 await handleAll();
 
-console.log(`\n2. It comes back, until it was delivered ${DELIVERIES_MAX} times`);
+console.log(`\n2. It reappears until it has been delivered ${DELIVERIES_MAX} times`);
 
 for (let delivery = 2; delivery <= DELIVERIES_MAX + 1; delivery++) {
   await letTimePass({ seconds: HOLD_SECONDS + 1 });
   await handleAll();
 }
 
-console.log('\n3. Somebody looks at what is in the poison queue');
+console.log('\n3. Somebody looks into the poison queue');
 
 const countOf = async (queue: typeof jobs): Promise<number | undefined> =>
   (await queue.getProperties()).approximateMessagesCount;
 const { receivedMessageItems } = await poison.receiveMessages();
 const [found] = receivedMessageItems as [ReceivedMessageItem];
 assert.deepEqual([await countOf(jobs), await countOf(poison), found.messageText], [0, 1, 'add 5 and 6']);
-console.log(`   There is one message: ${found.messageText}. The queue of jobs counts ${await countOf(jobs)}.`);
-await succeeds('The job is put again, as it was meant', jobs.sendMessage('{"add":[5,6]}'));
+console.log(`   It contains one message: '${found.messageText}'. The job queue contains ${await countOf(jobs)}.`);
+await succeeds('The job is sent again, corrected', jobs.sendMessage('{"add":[5,6]}'));
 await succeeds('The poison message is deleted', poison.deleteMessage(found.messageId, found.popReceipt));
 await handleAll();
 
 assert.deepEqual([await countOf(jobs), await countOf(poison)], [0, 0]);
 assert.deepEqual(sums, [3, 7, 15, 11]);
-console.log(`   All four jobs are done: ${sums.join(', ')}. Both queues are empty.`);
+console.log(`   All four jobs are done: the sums are ${sums.join(', ')}. Both queues are empty.`);
 
 await end();

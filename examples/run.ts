@@ -1,4 +1,4 @@
-/** `npm run example -- NAME`: runs one of the examples of this folder. */
+/** `npm run example -- NAME`: runs one of the examples in this folder. */
 const EXAMPLES = {
   optimistic: () => import('./optimistic.ts'),
   pessimistic: () => import('./pessimistic.ts'),
@@ -19,6 +19,8 @@ if (Object.hasOwn(EXAMPLES, name)) {
   await EXAMPLES[name as keyof typeof EXAMPLES]();
 } else {
   const names = Object.keys(EXAMPLES).map((one) => `  npm run example -- ${one}\n`);
-  process.stderr.write(`${name === '' ? 'Which example?' : `There is no example "${name}".`}\n${names.join('')}`);
+  process.stderr.write(
+    `${name === '' ? 'Name an example:' : `There is no example "${name}". Choose one of these:`}\n${names.join('')}`,
+  );
   process.exitCode = 2;
 }

@@ -1,6 +1,6 @@
 /**
- * The server that an example talks to: the one that AZURE_STORAGE_CONNECTION_STRING names, or else a Larimar server in
- * this very process, in memory, whose clock is moved instead of waiting.
+ * The server that an example talks to. It is the one that AZURE_STORAGE_CONNECTION_STRING names. If that is not set, it
+ * is a Larimar server in memory, in this process; the example moves its clock forward instead of waiting.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,21 +14,21 @@ const DEFAULT_SMB_PORT = 10_445;
 
 interface Server {
   readonly connectionString: string;
-  /** Of files over SMB. */
+  /** The port for files over SMB. */
   readonly smbPort: number;
   readonly letTimePass: (span: { seconds: number }) => Promise<void>;
-  /** Of a server that this program started. */
+  /** Stops the server if this program started it. */
   readonly stop: () => Promise<void>;
 }
 
 export interface ExampleServer extends Pick<Server, 'connectionString' | 'smbPort' | 'letTimePass'> {
-  /** New and empty; gone at the end. */
+  /** A new, empty container. `end` deletes it. */
   readonly container: ContainerClient;
-  /** The same of a table. */
+  /** Creates a table, which `end` deletes. */
   readonly createTable: () => Promise<TableClient>;
-  /** The same of a queue. Those of one example differ in the suffix. */
+  /** Creates a queue, which `end` deletes. An example that needs two gives each a suffix of its own. */
   readonly createQueue: (suffix?: string) => Promise<QueueClient>;
-  /** The same of a share. */
+  /** Creates a share, which `end` deletes. */
   readonly createShare: () => Promise<ShareClient>;
   readonly end: () => Promise<void>;
 }
@@ -74,25 +74,27 @@ export async function connect(purpose: string): Promise<ExampleServer> {
 async function startOwnServer(): Promise<Server> {
   const clock = new ManualClock();
   const server = await startServer({ memory: true, clock, smbPort: 0 });
-  console.log('Server: Larimar, inside this program, in memory. Its clock is moved, so that nobody has to wait.');
+  console.log(
+    'Server: Larimar, in memory, inside this program. Its clock is moved forward, so that nobody has to wait.',
+  );
   return {
     connectionString: server.connectionString,
     smbPort: Number(new URL(server.origins.smb as string).port),
     letTimePass: async ({ seconds }) => {
       clock.advance({ seconds });
-      console.log(`   (The server's clock is moved on by ${seconds} seconds.)`);
+      console.log(`   (The server's clock moves forward by ${seconds} seconds.)`);
     },
     stop: () => server.close(),
   };
 }
 
 function givenServer(connectionString: string): Server {
-  console.log('Server: the one of AZURE_STORAGE_CONNECTION_STRING. Where time has to pass, this program really waits.');
+  console.log('Server: the one in AZURE_STORAGE_CONNECTION_STRING. Where time has to pass, this program really waits.');
   return {
     connectionString,
     smbPort: Number(process.env['LARIMAR_SMB_PORT'] ?? DEFAULT_SMB_PORT),
     letTimePass: async ({ seconds }) => {
-      console.log(`   (Waiting for ${seconds} seconds.)`);
+      console.log(`   (Waiting ${seconds} seconds.)`);
       await delay(seconds * 1000);
     },
     stop: async () => {},

@@ -1,6 +1,6 @@
 /**
- * Files that an SMB client holds open. The client is @tryjsky/v9u-smb2, from npm; what it does by itself opens and closes in one go, so
- * the requests that it is made of are sent one by one here.
+ * Files that an SMB client keeps open. The client is @tryjsky/v9u-smb2, from npm. Its own methods open and close a file
+ * in one go, so this module sends the single requests itself.
  */
 import { createRequire } from 'node:module';
 
@@ -24,15 +24,15 @@ const require = createRequire(import.meta.url);
 const Client = require('@tryjsky/v9u-smb2') as new (options: object) => SmbClient;
 const { request: send } = require('@tryjsky/v9u-smb2/lib/tools/smb2-forge.js') as { request: Send };
 
-/** This client takes 0 for everything; with deletion alone others can neither read nor write. */
+/** Others may delete the file, but neither read nor write it. (This client would replace 0, "nothing", by "all".) */
 const SHARES_NEARLY_NOTHING = 4;
 const SHARES_ALL = 7;
 const OPENS = 1;
 
 export interface SmbFiles {
-  /** For reading, writing and deleting. `isShared`: others may do so too meanwhile. */
+  /** Opens a file for reading, writing and deleting. With `isShared`, others may do the same meanwhile. */
   open(path: string, options: { isShared: boolean }): Promise<OpenFile>;
-  /** Deleted when the last who has it open closes it; or not, if the mark is taken back. */
+  /** Marks the file, or takes the mark back. A marked file is deleted when nobody has it open any more. */
   markForDeletion(file: OpenFile, isMarked: boolean): Promise<void>;
   close(file: OpenFile): Promise<void>;
   end(): void;

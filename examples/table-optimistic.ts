@@ -1,6 +1,6 @@
 /**
- * Optimistic concurrency on an entity of a table. Whoever changes it sends the ETag that came with it, in If-Match, and a
- * change that rests on an older version gets 412. Whoever sends none is asked nothing, and takes away what others added.
+ * Optimistic concurrency on an entity in a table. A writer sends the ETag that it has read in If-Match, and a change that
+ * is based on an older version gets 412. A writer that does not send the ETag overwrites what others have added.
  */
 import assert from 'node:assert/strict';
 import { answerTo, isAccepted, loses, succeeds } from './answers.ts';
@@ -14,13 +14,13 @@ interface Stock {
 }
 const SHELF = { partitionKey: 'shop', rowKey: 'shelf' };
 
-/** One request: the entity, and the ETag that names this version of it. */
+/** Reads, in one request, the entity and the ETag that identifies this version of it. */
 async function read(): Promise<{ apples: number; etag: string }> {
   const { apples, etag } = await table.getEntity<Stock>(SHELF.partitionKey, SHELF.rowKey);
   return { apples, etag };
 }
 
-/** Accepted only while the entity's ETag is still the one that was read. */
+/** The write is accepted only if the entity still has the ETag that was read. */
 const write = (apples: number, etag: string): Promise<unknown> =>
   table.updateEntity({ ...SHELF, apples }, 'Replace', { etag });
 
@@ -30,9 +30,9 @@ await table.createEntity({ ...SHELF, apples: 10 });
 const ada = await read();
 const ben = await read();
 console.log(`   Ada and Ben both read ${ada.apples} apples, ETag ${ada.etag}.`);
-await succeeds(`Ada sells three and writes ${ada.apples - 3} with If-Match`, write(ada.apples - 3, ada.etag));
+await succeeds(`Ada sells three apples and writes ${ada.apples - 3} with If-Match`, write(ada.apples - 3, ada.etag));
 await loses(
-  `Ben sells one and writes ${ben.apples - 1} with If-Match`,
+  `Ben sells one apple and tries to write ${ben.apples - 1} with If-Match`,
   write(ben.apples - 1, ben.etag),
   'Ben lost: the entity has changed since he read it, and his write would have brought three apples back.',
 );
@@ -44,9 +44,9 @@ console.log(`   The shelf has ${(await read()).apples} apples.`);
 const WORKERS = 8;
 const ROUNDS = 5;
 
-console.log(`\n2. ${WORKERS} workers put one apple each on the shelf, ${ROUNDS} times, and send no ETag`);
+console.log(`\n2. ${WORKERS} workers each put one apple on the shelf, ${ROUNDS} times, without sending the ETag`);
 
-// If-Match: * is what the client sends unless it is told an ETag, and it holds for every version there is.
+// If-Match: * is what the client sends unless it is given an ETag. It matches every version.
 await write(0, '*');
 for (let round = 0; round < ROUNDS; round++) {
   const readers = await Promise.all(Array.from({ length: WORKERS }, read));
@@ -54,12 +54,12 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 const kept = (await read()).apples;
 assert.equal(kept, ROUNDS);
-console.log(`   All ${WORKERS * ROUNDS} writes are accepted, and the shelf has ${kept} apples.`);
+console.log(`   All ${WORKERS * ROUNDS} writes are accepted, but the shelf has only ${kept} apples.`);
 console.log(
-  `   ${WORKERS * ROUNDS - kept} apples are lost: all had read the same number, and the last writer's counts.`,
+  `   ${WORKERS * ROUNDS - kept} apples are lost: in each round, all workers had read the same number, and the last write won.`,
 );
 
-console.log('\n3. The same with the ETag that was read, and again from the start after a 412');
+console.log('\n3. They do the same with the ETag, and start again after a 412');
 
 await write(0, '*');
 let refusedCount = 0;
@@ -79,7 +79,7 @@ const addSeveral = async (): Promise<void> => {
 await Promise.all(Array.from({ length: WORKERS }, addSeveral));
 const total = (await read()).apples;
 assert.equal(total, WORKERS * ROUNDS);
-console.log(`   The shelf has ${total} apples: every one counts.`);
-console.log(`   On the way ${refusedCount} writes lost to a faster worker; each was made again from a fresh read.`);
+console.log(`   The shelf has ${total} apples: every one was counted.`);
+console.log(`   Along the way, ${refusedCount} writes lost to a faster worker. Each was repeated after reading again.`);
 
 await end();

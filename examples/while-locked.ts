@@ -1,6 +1,6 @@
 /**
- * A lock for a whole table, or for anything else: the lease on one blob that all have agreed upon. It binds only those who
- * ask for it. A holder that dies loses it when its lease ends, and nobody has to notice.
+ * A lock for a whole table, or for anything else: the lease on one blob that all workers have agreed on. It binds only
+ * workers that ask for it. A holder that dies loses the lock when its lease expires, and nobody has to notice.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobLeaseClient, BlockBlobClient } from '@azure/storage-blob';
@@ -9,12 +9,12 @@ import { answerTo, isAccepted } from './answers.ts';
 export const LEASE_SECONDS = 15;
 const PAUSE_MS = 20;
 
-/** Waits for the lock, does the work, lets go of the lock. Work that may take longer than a lease renews it. */
+/** Waits for the lock, does the work and releases the lock. Work that may take longer than a lease must renew it. */
 export async function whileLocked<T>(
   lock: BlockBlobClient,
   work: (lease: BlobLeaseClient) => Promise<T>,
 ): Promise<{ result: T; attempts: number }> {
-  // A new id every time, so that nothing left over from earlier work passes for this.
+  // The lease id is new each time, so that a late request from earlier work is refused.
   const lease = lock.getBlobLeaseClient();
   const attempts = await acquire(lease);
   try {
@@ -28,7 +28,7 @@ async function acquire(lease: BlobLeaseClient): Promise<number> {
   for (let attempts = 1; ; attempts++) {
     const answer = await answerTo(lease.acquireLease(LEASE_SECONDS));
     if (isAccepted(answer)) return attempts;
-    if (answer !== '409 LeaseAlreadyPresent') throw new Error(`The lock cannot be had: ${answer}.`);
+    if (answer !== '409 LeaseAlreadyPresent') throw new Error(`The lock cannot be acquired: ${answer}.`);
     await delay(PAUSE_MS);
   }
 }

@@ -42,55 +42,68 @@ export type { AccountSetting } from './config/accounts.ts';
 export type { OAuthOptions } from './config/oauth-setting.ts';
 export type { StoreOptions } from './config/store-setting.ts';
 
-/** A data folder, `memory: true`, or the URL of a database as `engine`: one of them must be given. */
+/** How to run a server. One of `data`, `memory: true` and `engine: 'postgres://…'` must be given. */
 export interface ServerOptions extends StoreOptions, WaitOptions, AccountSettingOptions {
+  /** The address to listen on. The default is `127.0.0.1`. */
   readonly host?: string;
-  /** 0, the default here: any that is free. */
+  /** The port for the Blob service. The default is 0, which picks a free port. */
   readonly blobPort?: number;
+  /** The port for the Queue service. The default is 0, which picks a free port. */
   readonly queuePort?: number;
+  /** The port for the Table service. The default is 0, which picks a free port. */
   readonly tablePort?: number;
+  /** The port for the File service over REST. The default is 0, which picks a free port. */
   readonly filePort?: number;
-  /** Of files over SMB: 0 is any that is free; null, the default here, opens none. */
+  /** The port for files over SMB; 0 picks a free port. The default is null: no SMB. */
   readonly smbPort?: number | null;
-  /** Who must encrypt what goes over SMB. `auto`, the default: all but those on this machine. */
+  /** Which SMB clients must encrypt. The default is `auto`: all except those on this machine. */
   readonly smbEncryption?: SmbEncryption;
-  /** Of /health and /ready: 0 is any that is free; null, the default here, opens none. */
+  /** The port for `/health` and `/ready`; 0 picks a free port. The default is null: no such port. */
   readonly adminPort?: number | null;
-  /** Of static websites: 0 is any that is free; null, the default here, opens none. */
+  /** The port for static websites; 0 picks a free port. The default is null: no such port. */
   readonly webPort?: number | null;
-  /** Beside the development account. Keys in Base64. */
+  /** Accounts in addition to the development account. Keys are Base64. */
   readonly accounts?: readonly AccountSetting[];
-  /** Serve the development account, whose key is public, to other machines too. */
+  /** Whether other machines may use the development account, whose key is public. The default is false. */
   readonly allowDevelopmentAccount?: boolean;
-  /** Whose bearer tokens are accepted; absent: nobody's. */
+  /** The issuer whose bearer tokens are accepted. By default, no bearer token is accepted. */
   readonly oauth?: OAuthOptions;
-  /** Whether copies may fetch from other servers. On, when absent. */
+  /** Whether copies may read from other servers. The default is true. */
   readonly outsideCopies?: boolean;
-  /** PEM. */
+  /** A certificate and its private key, as PEM. With them, the server speaks HTTPS. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  /** The format of the log, which goes to standard output. The default is `silent`. */
   readonly log?: LogMode;
-  /** Judges leases and signatures; a test may hand in one that it moves. Without it: the database's, else the system's. */
+  /**
+   * The time by which leases expire and signatures are checked. A test can pass a `ManualClock` and move it. The default
+   * is the clock of the database that `engine` names, or else the system's.
+   */
   readonly clock?: Clock;
 }
 
+/** A server that `startServer` has started. */
 export interface RunningServer {
-  /** Each with the first account's name in its path, as connection strings want them. */
+  /** The URL of each service with the first account's name in its path, as in a connection string. */
   readonly endpoints: Endpoints;
-  /** Without an account: `http://127.0.0.1:10000`. */
+  /** The URL of each service without an account, such as `http://127.0.0.1:10000`; null where the port is not open. */
   readonly origins: Endpoints & Readonly<Record<'smb' | 'admin' | 'web', string | null>>;
   /** The names of all accounts, the development account first. */
   readonly accounts: readonly string[];
-  /** For the first account given, else for the development account. */
+  /** The connection string for the first account in `ServerOptions.accounts`, or else for the development account. */
   readonly connectionString: string;
-  /** The same for any account. */
+  /** The connection string for any account. The key is not checked. */
   connectionStringFor(account: string, key: string): string;
   /**
-   * No longer ready from this moment on. Goes on serving for `drainSeconds` (0, when absent), then answers the requests
-   * under way and lets go of the data.
+   * Stops the server. `/ready` answers "not ready" at once; the server keeps serving for `drainSeconds` (default 0),
+   * then finishes the requests in progress and releases the data. Closing twice is a no-op.
    */
   close(options?: { readonly drainSeconds?: number }): Promise<void>;
 }
 
+/**
+ * Starts a server in this process, and resolves once all its ports are open. Rejects with a `ConfigError` if an option
+ * is wrong or the data folder is in use, and with the system's error if a port cannot be opened.
+ */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const settings = options.accounts ?? [];
   const accounts = makeAccounts(settings, { allowDevelopmentAccount: options.allowDevelopmentAccount ?? false });
@@ -110,7 +123,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (admin !== null) endings.keep(admin);
     const { engine, content, signals, clock: ofStore, slot, isShared } = await openParts(setting, options, endings);
     const clock = options.clock ?? ofStore ?? systemClock;
-    const onError = (error: unknown): void => log.error('sweeping failed', error);
+    const onError = (error: unknown): void => log.error('background work failed', error);
     const parts = { engine, content, signals, clock, slot, isShared };
     const ownPorts = new Set(admin === null ? [] : [portOf(admin.origin)]);
     const allow = options.outsideCopies === false ? 'none' : 'any';
@@ -230,15 +243,16 @@ async function openParts(setting: StoreSetting, wait: WaitOptions, endings: Endi
   }
 }
 
+/** A store that `openStore` has opened. */
 export interface Store extends StoreParts {
-  /** Whoever used it last did not close it. */
+  /** Whether the last process that used the data folder ended without closing it. */
   readonly afterCrash: boolean;
   close(): Promise<void>;
 }
 
 /**
- * A store without a server on it; a folder is locked against everybody else. `looksOnly`: nothing is made where nothing
- * is, and a crash of the last user stays on record, for whoever uses the folder next.
+ * Opens a store without starting a server. A data folder is locked until the store is closed. With `looksOnly`, no
+ * tables are created in an empty database, and the mark that a crash has left in a data folder stays for the next user.
  */
 export async function openStore(options: StoreOptions & { readonly looksOnly?: boolean }): Promise<Store> {
   const setting = chooseStore(options);

@@ -18,24 +18,25 @@ import { Database, sqlStateOf } from './postgres/database.ts';
 import { openPostgresSignals } from './signals/postgres/postgres-signals.ts';
 import type { Signals } from './signals/signals.ts';
 
-/** What a store of any kind consists of. */
+/** The parts of a store of any kind. */
 export interface StoreParts {
   readonly engine: Engine;
   readonly content: ContentStore;
   readonly signals: Signals;
-  /** The time that all nodes go by; null: each machine's own. */
+  /** The clock that all nodes use; null if each uses its machine's own. */
   readonly clock: Clock | null;
-  /** This node's number among those that live; null: it is the only one. */
+  /** This node's number among the running nodes; null if the store is not shared. */
   readonly slot: () => number | null;
-  /** Other nodes use it too, at the same time. */
+  /** Whether several nodes can use the store at the same time. */
   readonly isShared: boolean;
+  /** How many other nodes are using the store. */
   otherNodes(): Promise<number>;
 }
 
 export interface WaitOptions {
-  /** For how long a database or object store may be out of reach at the start. 0, the default here: not at all. */
+  /** How long to wait at the start for a database or object store that cannot be reached. The default is 0. */
   readonly waitSeconds?: number;
-  /** Told now and then what is being waited for, without any secret in it. */
+  /** Called at once and then every ten seconds, with what the server is waiting for. Passwords are left out. */
   readonly onWaiting?: (message: string) => void;
 }
 
@@ -80,7 +81,7 @@ export async function refuseEmptyDatabase({ url }: SharedSetting): Promise<void>
     await database.query({ text: 'SELECT value FROM larimar_settings LIMIT 1' });
   } catch (error) {
     if (sqlStateOf(error) !== UNDEFINED_TABLE) throw explainDatabaseFailure(error, url) ?? error;
-    throw new ConfigError(`There is no store of Larimar in ${showDatabaseUrl(url)}. Name its database in --engine.`);
+    throw new ConfigError(`There is no Larimar store in ${showDatabaseUrl(url)}. Name its database in --engine.`);
   } finally {
     await database.close();
   }

@@ -20,9 +20,7 @@ export function fileRows(scale: Scale): Row[] {
     better: 'higher',
     stage: 'fresh',
     without: ['azurite'],
-    remarks: () => [
-      'Beside files, bare is a server over a folder, which leaves to the system when bytes reach the disk.',
-    ],
+    remarks: () => ['In the file rows, bare serves a folder, and lets the system decide when bytes reach the disk.'],
   } as const;
   const { connections, roundSeconds: seconds, transferBytes } = scale;
   const small = { ...shared, rounds: scale.rounds, warmsUp: true };
@@ -198,7 +196,7 @@ async function download(contestant: Contestant, lengthBytes: number): Promise<vo
     const firstByte = index * rangeBytes;
     const range = `x-ms-range: bytes=${firstByte}-${firstByte + rangeBytes - 1}`;
     const answer = await lane.send({ method: 'GET', path, headers: [range] });
-    if (answer.bodyBytes !== rangeBytes) throw new Error(`${answer.bodyBytes} bytes came instead of ${rangeBytes}`);
+    if (answer.bodyBytes !== rangeBytes) throw new Error(`received ${answer.bodyBytes} bytes instead of ${rangeBytes}`);
     return answer;
   });
 }

@@ -105,7 +105,7 @@ export class QueueStock {
       const answer = expectSuccess(await lane.send({ method: 'HEAD', path }));
       const heldCount = Number(headerOf(answer, 'x-ms-approximate-messages-count') ?? Number.NaN);
       if (heldCount >= this.#waitingCount) return;
-      throw new Error(`${this.#queue} holds ${heldCount} messages of ${this.#waitingCount}`);
+      throw new Error(`${this.#queue} holds ${heldCount} of ${this.#waitingCount} messages`);
     });
   }
 }

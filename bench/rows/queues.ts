@@ -47,9 +47,10 @@ export function queueRows(scale: Scale): Row[] {
     Math.ceil(seconds * (contestant.name === 'azurite' ? perSecond.azurite : perSecond.others));
   const remarksOn = (queue: Queue) => (): string[] => {
     const heldCount = azuriteCounts.get(queue.name) ?? queue.waitingCount;
-    const takes = 'Queues hold as many messages as a row says, and at first also those that a round takes.';
+    const takes =
+      'Queues hold the number of messages that the row names and, at the start, also those that a round takes out.';
     if (heldCount >= queue.waitingCount) return [takes];
-    return [takes, `Where a row says ${counted(queue.waitingCount)} waiting, Azurite held only ${counted(heldCount)}.`];
+    return [takes, `In rows with ${counted(queue.waitingCount)} waiting, Azurite held only ${counted(heldCount)}.`];
   };
 
   const getAndDelete = (name: string, queue: Queue): Row => {
@@ -69,7 +70,7 @@ export function queueRows(scale: Scale): Row[] {
           const words = `visibilitytimeout=${deleteHiddenSeconds}`;
           const answer = await lane.send(getRequest(contestant, queue, { words, messageCount: 1 }));
           const hold = holdIn(contestant, answer);
-          if (hold === null) return failureOf(answer) ?? 'a Get without a message';
+          if (hold === null) return failureOf(answer) ?? 'Get Messages returned no message';
           stock.take(1);
           return failureOf(await deleteMessage(contestant, lane, { queue, hold }));
         });
@@ -102,7 +103,7 @@ export function queueRows(scale: Scale): Row[] {
             const count = contestant.name === 'bare' ? getCountMax : messageCountIn(answer);
             stepCount += 1;
             gotCount += count;
-            return failureOf(answer) ?? (count === 0 ? 'a Get without messages' : null);
+            return failureOf(answer) ?? (count === 0 ? 'Get Messages returned no messages' : null);
           },
         );
         stock.hide(hiddenSeconds);

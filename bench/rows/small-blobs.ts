@@ -110,5 +110,5 @@ export async function fill(
   const startedAtMs = performance.now();
   await putBlobs(contestant, { prefix: '', count, sizeBytes: 1024 });
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
-  options.say(`${contestant.name} filled with ${count.toLocaleString('en')} blobs in ${seconds} s`);
+  options.say(`${contestant.name} was filled with ${count.toLocaleString('en')} blobs in ${seconds} s`);
 }

@@ -62,7 +62,8 @@ export function smbRows(scale: Scale): Row[] {
     },
     round: async (contestant) => {
       const printed = await smbclient(contestant.smb, { commands: `get ${transferName} /dev/null`, protection });
-      if (!printed.includes(`of size ${transferBytes} `)) throw new Error(`not the whole file: ${printed.trim()}`);
+      if (!printed.includes(`of size ${transferBytes} `))
+        throw new Error(`smbclient did not get the whole file: ${printed.trim()}`);
       return outcome(megabytesPerSecondIn(printed));
     },
   });
@@ -83,20 +84,20 @@ export function smbRows(scale: Scale): Row[] {
     {
       ...atRandom,
       name: 'smb-random-read',
-      title: `SMB: READ ${smallBytes / 1024} KiB at random of ${sizeText(randomFile.lengthBytes)}, ${underWayCount} under way`,
+      title: `SMB: READ ${smallBytes / 1024} KiB at random in ${sizeText(randomFile.lengthBytes)}, ${underWayCount} in flight`,
       round: (contestant) =>
         withWire(contestant.smb, async (client) => {
           const file = await client.create(randomFile.name);
           return rateUnderWay(underWay, async () => {
             const { length } = await client.read(file, place(), smallBytes);
-            if (length !== smallBytes) throw new Error(`${length} bytes came instead of ${smallBytes}`);
+            if (length !== smallBytes) throw new Error(`received ${length} bytes instead of ${smallBytes}`);
           });
         }),
     },
     {
       ...atRandom,
       name: 'smb-random-write',
-      title: `SMB: WRITE ${smallBytes / 1024} KiB at random of ${sizeText(randomFile.lengthBytes)}, ${underWayCount} under way`,
+      title: `SMB: WRITE ${smallBytes / 1024} KiB at random in ${sizeText(randomFile.lengthBytes)}, ${underWayCount} in flight`,
       round: (contestant) =>
         withWire(contestant.smb, async (client) => {
           const file = await client.create(randomFile.name);
@@ -106,7 +107,7 @@ export function smbRows(scale: Scale): Row[] {
     {
       ...small,
       name: 'smb-create',
-      title: `SMB: CREATE and CLOSE a new file, 2 requests a cycle, ${underWayCount} under way`,
+      title: `SMB: CREATE and CLOSE a new file, 2 requests a cycle, ${underWayCount} in flight`,
       unit: 'cycles/s',
       remarks: () => [smallRemark, createRemark],
       prepare: (contestant) => contestant.createSmbShare(),
@@ -129,9 +130,9 @@ const transferName = 'transfer';
 const words: Readonly<Record<Protection, string>> = { sign: 'signed', encrypt: 'encrypted' };
 const smallBody = Buffer.alloc(smallBytes, 'larimar ');
 const largeRemark =
-  'smbclient puts a file that is not there yet from memory, and gets it to /dev/null, with the dialect and ciphers that it agrees on with the server.';
-const smallRemark = 'SMB requests under way: on one connection, of SMB 2.1, unsigned.';
-const createRemark = `Each of the ${underWayCount} creates files in a directory of its own; with smbd and smbd (sync) they are not yet on the disk.`;
+  'smbclient puts a new file from memory and gets it into /dev/null, with the dialect and the cipher that it negotiates with the server.';
+const smallRemark = 'SMB requests in flight share one connection, which uses SMB 2.1 and is not signed.';
+const createRemark = `Each of the ${underWayCount} creates files in a directory of its own; with smbd and smbd (sync), they are not on the disk yet.`;
 
 async function fill(client: WireClient, { name, lengthBytes }: { name: string; lengthBytes: number }): Promise<void> {
   const file = await client.create(name);

@@ -18,7 +18,8 @@ export function transferRows(scale: Scale): Row[] {
       const firstByte = index * blockBytes;
       const range = `x-ms-range: bytes=${firstByte}-${firstByte + blockBytes - 1}`;
       const answer = await lane.send({ method: 'GET', path, headers: [range] });
-      if (answer.bodyBytes !== blockBytes) throw new Error(`${answer.bodyBytes} bytes came instead of ${blockBytes}`);
+      if (answer.bodyBytes !== blockBytes)
+        throw new Error(`received ${answer.bodyBytes} bytes instead of ${blockBytes}`);
       return answer;
     });
   };

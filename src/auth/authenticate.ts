@@ -42,14 +42,16 @@ export async function authenticate(request: SignedRequest, context: Authenticati
 export function refuseStranger(request: Pick<SignedRequest, 'clientAddress'>, account: Account): void {
   if (isLoopback(request.clientAddress)) return;
   throw authenticationFailed(
-    `Everybody knows the key of ${account.name}, so it serves only callers on the same machine, and this one is ` +
-      `${request.clientAddress}. Configure an account of your own (--account NAME:KEY), or start with ` +
+    `The key of ${account.name} is public, so the account serves only callers on the same machine. This request came ` +
+      `from ${request.clientAddress}. Configure an account of your own (--account NAME:KEY), or start the server with ` +
       '--allow-development-account.',
   );
 }
 
 function refuseUnknownAccount(request: SignedRequest): never {
-  throw authenticationFailed(`There is no account ${request.target.account} here. Accounts are given by --account.`);
+  throw authenticationFailed(
+    `There is no account ${request.target.account} here. Accounts are configured with --account.`,
+  );
 }
 
 const SHARED_KEY = /^(SharedKey|SharedKeyLite) +([^ :]+):([^ ]+)$/;
@@ -67,7 +69,7 @@ function authenticateByKey(
   const [, scheme, signer, signature = ''] = match;
   if (account === undefined) refuseUnknownAccount(request);
   if (signer !== account.name) {
-    throw authenticationFailed(`The request is signed by ${signer} and addresses the account ${account.name}.`);
+    throw authenticationFailed(`The request is signed by ${signer}, but addresses the account ${account.name}.`);
   }
   verifySharedKey(request, account, { scheme: scheme as SharedKeyScheme, signature, nowMs });
   return { kind: 'owner', account: account.name };

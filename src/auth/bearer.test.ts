@@ -82,7 +82,7 @@ describe('claims', () => {
       { nbf: NOW + 61 },
       /^Lifetime validation failed. The token is not valid yet/,
     ],
-    ['nobody', { oid: undefined, sub: undefined }, /whom it speaks for/],
+    ['nobody', { oid: undefined, sub: undefined }, /does not identify its user/],
     ['an oid of two lines', { oid: `${USER}\nrw` }, /oid/],
     ['an oid that is no text', { oid: 7 }, /oid/],
     ['a tid of two lines', { tid: 'a\nb' }, /tid/],
@@ -186,14 +186,17 @@ describe('signatures', () => {
 
   test('the key of a stranger is refused, under its own name and under one of ours', async () => {
     const stranger = await makeSigningKey('ES256');
-    assert.match((await refusalOf(verify(await sign({}, stranger)))).detail, /no key of that name/);
+    assert.match((await refusalOf(verify(await sign({}, stranger)))).detail, /no key with that id/);
     const disguised = { ...stranger, kid: keyOf('ES256').kid };
-    assert.match((await refusalOf(verify(await sign({}, disguised)))).detail, /not of the key/);
+    assert.match((await refusalOf(verify(await sign({}, disguised)))).detail, /not made with the key/);
   });
 
   test('a key of one kind does not verify what claims to be signed by another kind', async () => {
     const confused = { ...keyOf('ES256'), kid: keyOf('RS256').kid };
-    assert.match((await refusalOf(verify(await sign({}, confused)))).detail, /no key of that name \(kid\) and kind/);
+    assert.match(
+      (await refusalOf(verify(await sign({}, confused)))).detail,
+      /no key with that id \(kid\) and algorithm/,
+    );
   });
 
   test('a changed claim breaks the signature', async () => {
@@ -202,7 +205,7 @@ describe('signatures', () => {
       ...(JSON.parse(Buffer.from(body, 'base64url').toString()) as object),
       roles: ['Storage Blob Data Owner'],
     };
-    assert.match((await refusalOf(verify(`${head}.${encode(changed)}.${signature}`))).detail, /not of the key/);
+    assert.match((await refusalOf(verify(`${head}.${encode(changed)}.${signature}`))).detail, /not made with the key/);
   });
 
   test('a token that names no key is refused where several could be meant', async () => {

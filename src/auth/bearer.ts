@@ -63,14 +63,14 @@ export async function verifyBearer(
   if (token === undefined) throw invalidAuthenticationInfo('The Authorization header is not of the form Bearer TOKEN.');
   if (bearer === null) {
     throw bearerRefused(
-      'Bearer tokens are not accepted here, for no issuer of them is configured. Start the server with ' +
+      'Bearer tokens are not accepted here, because no issuer is configured. Start the server with ' +
         '--oauth-issuer URL, or use Shared Key or a shared access signature.',
     );
   }
   const firstVersion = request.service === 'f' ? SINCE_BEARER_TOKENS_FOR_FILES : SINCE_BEARER_TOKENS;
   if (request.version < firstVersion) {
     throw authenticationFailed(
-      `Authentication scheme Bearer is not supported in this version: x-ms-version is to be ${firstVersion} or later.`,
+      `Authentication scheme Bearer is not supported in this version: x-ms-version must be ${firstVersion} or later.`,
     );
   }
   if (!request.secure && !isLoopback(request.clientAddress)) {
@@ -123,7 +123,7 @@ function readPrincipal(
   { issuer, defaultRoles }: Pick<BearerSetting, 'issuer' | 'defaultRoles'>,
 ): Principal {
   const objectId = readName(claims, 'oid') ?? readName(claims, 'sub');
-  if (objectId === null) throw new UnusableClaims('The token does not say whom it speaks for (oid or sub).');
+  if (objectId === null) throw new UnusableClaims('The token does not identify its user (oid or sub).');
   const named = [claims['roles'] ?? []].flat().map((name) => (typeof name === 'string' ? findRole(name) : null));
   const roles = named.filter((role) => role !== null);
   return {
@@ -139,7 +139,7 @@ function readName(claims: JWTPayload, claim: string): string | null {
   const value = claims[claim];
   if (value === undefined || value === '') return null;
   if (typeof value !== 'string' || value.length > NAME_LENGTH_MAX || /\p{Cc}/u.test(value)) {
-    throw new UnusableClaims(`The token's ${claim} is no name.`);
+    throw new UnusableClaims(`The token's ${claim} is not a valid name.`);
   }
   return value;
 }
@@ -152,16 +152,16 @@ function explain(error: unknown, issuer: string): string {
   if (error instanceof errors.JWTExpired) return 'Lifetime validation failed. The token is expired.';
   if (error instanceof errors.JWTClaimValidationFailed) return explainClaim(error, issuer);
   if (error instanceof errors.JWKSNoMatchingKey) {
-    return 'Signature validation failed. The issuer has no key of that name (kid) and kind (alg).';
+    return 'Signature validation failed. The issuer has no key with that id (kid) and algorithm (alg).';
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
     return 'Signature validation failed. The token does not say which key of the issuer signed it (kid).';
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) {
-    return 'Signature validation failed. The signature is not of the key that the token names.';
+    return 'Signature validation failed. The signature was not made with the key that the token names.';
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return `Signature validation failed. The algorithm is none of ${ALGORITHMS.join(', ')}.`;
+    return `Signature validation failed. The algorithm is not one of ${ALGORITHMS.join(', ')}.`;
   }
   return 'The token is not a JSON Web Token that can be verified here.';
 }
@@ -170,12 +170,12 @@ function explainClaim({ claim, reason }: errors.JWTClaimValidationFailed, issuer
   if (reason === 'missing') return `The token has no ${claim}.`;
   switch (claim) {
     case 'iss':
-      return `Issuer validation failed. Issuer did not match: tokens of ${issuer} are accepted here.`;
+      return `Issuer validation failed. Issuer did not match: only tokens from ${issuer} are accepted here.`;
     case 'aud':
       return 'Audience validation failed. Audience did not match: see --oauth-audience.';
     case 'nbf':
       return 'Lifetime validation failed. The token is not valid yet.';
     default:
-      return `The token's ${claim} is not as it should be.`;
+      return `The token's ${claim} is not valid.`;
   }
 }

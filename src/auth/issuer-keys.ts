@@ -37,7 +37,7 @@ export function issuerKeys({ issuer, keys, keysCooldownMs }: BearerSetting): JWT
       return await remote(header, token);
     } catch (error) {
       if (isOfToken(error)) throw error;
-      throw new IssuerUnavailable(`the keys of ${issuer} cannot be had`, { cause: error });
+      throw new IssuerUnavailable(`the keys of ${issuer} could not be fetched`, { cause: error });
     }
   };
 }
@@ -65,10 +65,10 @@ const fetchDiscovered =
   (issuer: string): FetchText =>
   async (url, options) => {
     const document = readObject(await fetchText(url, options), url);
-    if (document['issuer'] !== issuer) throw new Error(`${url} is not the document of ${issuer}`);
+    if (document['issuer'] !== issuer) throw new Error(`${url} is not the discovery document of ${issuer}`);
     const keysUrl = String(document['jwks_uri']);
     const isAsSafe = keysUrl.startsWith('https:') || (keysUrl.startsWith('http:') && issuer.startsWith('http:'));
-    if (!isAsSafe) throw new Error(`${url} names no URL of keys that is as safe as its own`);
+    if (!isAsSafe) throw new Error(`the jwks_uri in ${url} must be an HTTPS URL, or an HTTP URL if the issuer's is`);
     return fetchText(keysUrl, options);
   };
 
@@ -77,7 +77,7 @@ function rememberingLast(fetchKeys: FetchText): FetchImplementation {
   return async (url, options) => {
     try {
       const text = await fetchKeys(url, options);
-      if (!Array.isArray(readObject(text, url)['keys'])) throw new Error(`${url} leads to no set of keys`);
+      if (!Array.isArray(readObject(text, url)['keys'])) throw new Error(`${url} does not return a key set (JWKS)`);
       last = { text, atMs: performance.now() };
       return new Response(text);
     } catch (error) {
@@ -89,6 +89,6 @@ function rememberingLast(fetchKeys: FetchText): FetchImplementation {
 
 function readObject(text: string, url: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null) throw new Error(`${url} leads to no JSON object`);
+  if (typeof value !== 'object' || value === null) throw new Error(`${url} does not return a JSON object`);
   return value as Record<string, unknown>;
 }

@@ -48,7 +48,7 @@ export function refuseMissing(field: SasFields, names: readonly string[]): void 
 export function refuseVersion(version: string, sinceVersion: string): void {
   const isDay = version.length === sinceVersion.length && parseIso8601(version) !== null;
   if (!isDay || version < sinceVersion) {
-    throw authenticationFailed(`sv=${version} is not a version of ${sinceVersion} or later.`);
+    throw authenticationFailed(`sv=${version}: the version must be ${sinceVersion} or later.`);
   }
 }
 
@@ -76,8 +76,9 @@ export function refusePeriod(
   const startMs = start === '' ? Number.NEGATIVE_INFINITY : parseSasTime('start', start);
   const expiryMs = parseSasTime('expiry', expiry);
   const now = formatIso7(nowMs);
-  if (nowMs < startMs) throw authenticationFailed(`The ${what} is not valid before ${start}; it is ${now}.`);
-  if (nowMs >= expiryMs) throw authenticationFailed(`The ${what} expired at ${expiry}; it is ${now}.`);
+  if (nowMs < startMs)
+    throw authenticationFailed(`The ${what} is not valid before ${start}; the current time is ${now}.`);
+  if (nowMs >= expiryMs) throw authenticationFailed(`The ${what} expired at ${expiry}; the current time is ${now}.`);
 }
 
 export function parseSasTime(what: string, text: string): number {
@@ -90,7 +91,8 @@ export function refuseSourceAddress(field: SasFields, request: SignedRequest): v
   const sip = field('sip');
   if (sip === '') return;
   const range = parseAddressRange(sip);
-  if (range === null) throw authenticationFailed(`sip=${sip} is neither an IPv4 address nor a range of them.`);
+  if (range === null)
+    throw authenticationFailed(`sip=${sip} is neither an IPv4 address nor a range of IPv4 addresses.`);
   if (!isWithin(range, request.clientAddress)) throw new StorageError('AuthorizationSourceIPMismatch');
 }
 

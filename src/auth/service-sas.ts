@@ -99,7 +99,7 @@ export function refusePermissions(service: ServiceLetter, field: SasFields): voi
     .map((letter) => order.indexOf(letter))
     .filter((place) => place >= 0);
   if (places.some((place, index) => place < (places[index - 1] ?? 0))) {
-    throw authenticationFailed(`The letters of sp=${field('sp')} must stand in the order ${order}.`);
+    throw authenticationFailed(`The letters of sp=${field('sp')} must be in the order ${order}.`);
   }
 }
 

@@ -25,7 +25,7 @@ export function signedResource(request: SignedRequest, field: SasFields, resourc
 function signedPath(request: SignedRequest, field: SasFields, resource: readonly string[]): string {
   const [container = ''] = resource;
   if (container === '' && request.service !== 't') {
-    throw authenticationFailed('The token is for one resource, and the request addresses the whole service.');
+    throw authenticationFailed('The token is for one resource, but the request addresses the whole service.');
   }
   switch (request.service) {
     case 'b':
@@ -57,13 +57,13 @@ function signedBlobPath(request: SignedRequest, field: SasFields, resource: read
       refuseUnsigned(field, 'sr', SINCE_DIRECTORY_TOKENS);
       return directoryPath(request, field, resource);
     default:
-      throw authenticationFailed(`sr=${kind} is none of b, bs, bv, c and d.`);
+      throw authenticationFailed(`sr=${kind} is not one of b, bs, bv, c and d.`);
   }
 }
 
 function blobPath(kind: string, container: string, blob: string): string {
   if (blob === '')
-    throw authenticationFailed(`The token is for one blob (sr=${kind}), and the request addresses none.`);
+    throw authenticationFailed(`The token is for one blob (sr=${kind}), but the request does not address a blob.`);
   return `${container}/${blob}`;
 }
 
@@ -83,7 +83,7 @@ function directoryPath(
   const insideCount = listing ? segments.length - 1 : segments.length;
   if ((blob === '' && !listing) || insideCount < depth) {
     throw authenticationFailed(
-      `The token is for a directory of depth ${depth}, and the request addresses nothing in it.`,
+      `The token is for a directory of depth ${depth}, but the request does not address anything in it.`,
     );
   }
   return [container, ...segments.slice(0, depth)].join('/');
@@ -93,7 +93,7 @@ function directoryPath(
 function signedTable(field: SasFields, addressed: string): string {
   const table = field('tn').toLowerCase();
   if (addressed !== '' && addressed.toLowerCase() !== table) {
-    throw authenticationFailed(`The token is for the table ${table}, and the request addresses ${addressed}.`);
+    throw authenticationFailed(`The token is for the table ${table}, but the request addresses ${addressed}.`);
   }
   return table;
 }
@@ -104,6 +104,6 @@ function signedFilePath({ target }: SignedRequest, field: SasFields, resource: r
   if (field('sr') === 's') return share;
   if (field('sr') !== 'f') throw authenticationFailed(`sr=${field('sr')} is neither s nor f.`);
   if (resource.length < 2 || target.query.get('restype')?.toLowerCase() === 'directory')
-    throw authenticationFailed('The token is for one file (sr=f), and the request addresses none.');
+    throw authenticationFailed('The token is for one file (sr=f), but the request does not address a file.');
   return resource.join('/');
 }

@@ -15,7 +15,8 @@ export function tableScope(field: SasFields): EntityScope {
   refuseLoneRow(field, { row: 'srk', partition: 'spk' });
   refuseLoneRow(field, { row: 'erk', partition: 'epk' });
   for (const name of RANGE_FIELDS) {
-    if (!canBound(field(name))) throw authenticationFailed(`${name} is longer than any key, or holds a NUL.`);
+    if (!canBound(field(name)))
+      throw authenticationFailed(`${name} is longer than a key can be, or contains a NUL character.`);
   }
   const [startPartition, endPartition] = [field('spk'), field('epk')];
   return {
@@ -30,6 +31,6 @@ const canBound = (text: string): boolean => text.length <= KEY_UNITS_MAX && !tex
 
 function refuseLoneRow(field: SasFields, { row, partition }: { row: string; partition: string }): void {
   if (field(row) !== '' && field(partition) === '') {
-    throw authenticationFailed(`${row} counts within a partition, and the token has no ${partition}.`);
+    throw authenticationFailed(`${row} applies within a partition, but the token has no ${partition}.`);
   }
 }

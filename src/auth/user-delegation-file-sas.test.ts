@@ -213,8 +213,8 @@ for (const [what, token, detail] of [
   ['nothing that it is for', sdkToken().replace(/&sr=s/, ''), /lacks the mandatory field sr/],
   ['a stored access policy', `${sdkToken()}&si=policy`, /stored access policy/],
   ['a letter that files do not have', sdkToken().replace('sp=rcwdl', 'sp=ra'), /'a' is repeated or is not one of/],
-  ['an agent', `${sdkToken()}&saoid=agent`, /saoid is not part of tokens for files/],
-  ['signed headers', `${sdkToken()}&srh=x-ms-version`, /srh is not part of tokens for files/],
+  ['an agent', `${sdkToken()}&saoid=agent`, /saoid is not allowed in tokens for files/],
+  ['signed headers', `${sdkToken()}&srh=x-ms-version`, /srh is not allowed in tokens for files/],
   ['a key of another service', sdkToken().replace('sks=f', 'sks=b'), /another service/],
 ] as const) {
   test(`a token with ${what} is refused, and told why`, async () => {

@@ -222,8 +222,8 @@ for (const [what, token, detail] of [
   ['a stored access policy', `${sdkToken()}&si=policy`, /stored access policy/],
   ['a letter that queues do not have', sdkToken().replace('sp=raup', 'sp=rl'), /'l' is repeated or is not one of/],
   ['no letters', sdkToken().replace(/&sp=\w+/, ''), /lacks the mandatory field sp/],
-  ['an agent', `${sdkToken()}&saoid=agent`, /saoid is not part of tokens for queues/],
-  ['signed headers', `${sdkToken()}&srh=x-ms-version`, /srh is not part of tokens for queues/],
+  ['an agent', `${sdkToken()}&saoid=agent`, /saoid is not allowed in tokens for queues/],
+  ['signed headers', `${sdkToken()}&srh=x-ms-version`, /srh is not allowed in tokens for queues/],
   ['a key of another service', sdkToken().replace('sks=q', 'sks=t'), /another service/],
 ] as const) {
   test(`a token with ${what} is refused, and told why`, async () => {

@@ -385,7 +385,7 @@ describe('refused before its signature is looked at', () => {
     ],
     ['a key without an end', token.replace(/&ske=[^&]+/, ''), 'b', /lacks the mandatory field ske/],
     ['a key whose end is no time', token.replace(/&ske=[^&]+/, '&ske=soon'), 'b', /expiry time soon/],
-    ['letters in no order', token.replace('sp=r', 'sp=wr'), 'b', /must stand in the order/],
+    ['letters in no order', token.replace('sp=r', 'sp=wr'), 'b', /must be in the order/],
   ] as const) {
     test(what, async () => {
       const refused = await use(text, { service }).catch((error: unknown) => error);

@@ -110,7 +110,7 @@ function refuseFields({ service }: SignedRequest, field: SasFields): void {
   refuseVersion(field('sv'), SINCE[service]);
   const foreign = service === 'b' ? undefined : OF_BLOBS_ONLY.find((name) => field(name) !== '');
   if (foreign !== undefined)
-    throw authenticationFailed(`${foreign} is not part of tokens for ${serviceNames[service]}s.`);
+    throw authenticationFailed(`${foreign} is not allowed in tokens for ${serviceNames[service]}s.`);
   for (const [name, sinceVersion] of Object.entries(OWN_FIELDS)) refuseUnsigned(field, name, sinceVersion);
   refuseUnsigned(field, 'ses', SINCE_ENCRYPTION_SCOPE);
   refusePermissions(service, field);
@@ -199,7 +199,7 @@ const SECRETS = /^(?:sig|authorization|x-ms-copy-source-authorization|x-ms-(?:so
 function signedValue(list: 'srh' | 'srq', name: string, value: string | null): string {
   if (SECRETS.test(name)) throw authenticationFailed(`${name} cannot be signed (${list}).`);
   if (value === null)
-    throw authenticationFailed(`The token is for requests with ${name} (${list}), and this has none.`);
+    throw authenticationFailed(`The token is for requests with ${name} (${list}), which this request does not have.`);
   refuseLineBreak(name, value);
   return value;
 }
@@ -211,10 +211,12 @@ async function refuseOtherUser(
   context: UserDelegationSasContext,
 ): Promise<void> {
   if (!isBearer(request.header('authorization') ?? '')) {
-    throw authenticationFailed('The token is bound to one user (sduoid), whose bearer token must come with it.');
+    throw authenticationFailed(
+      "The token is bound to one user (sduoid): the request must also have that user's bearer token.",
+    );
   }
   const { objectId, tenantId } = await verifyBearer(request, context.account, context);
   if (objectId !== field('sduoid') || tenantId !== (field('skdutid') || field('sktid'))) {
-    throw authenticationFailed('The token is bound to another user (sduoid) than the bearer token that came with it.');
+    throw authenticationFailed('The token is bound to one user (sduoid), but the bearer token is for another.');
   }
 }

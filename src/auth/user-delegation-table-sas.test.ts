@@ -173,8 +173,8 @@ for (const [what, fields, detail] of [
   ['no table', { tn: '' }, /lacks the mandatory field tn/],
   ['a stored access policy', { si: 'policy' }, /stored access policy/],
   ['a letter that tables do not have', { sp: 'rl' }, /'l' is repeated or is not one of/],
-  ['an agent', { saoid: 'agent' }, /saoid is not part of tokens for tables/],
-  ['signed headers', { sv: '2026-04-06', srh: 'x-ms-version' }, /srh is not part of tokens for tables/],
+  ['an agent', { saoid: 'agent' }, /saoid is not allowed in tokens for tables/],
+  ['signed headers', { sv: '2026-04-06', srh: 'x-ms-version' }, /srh is not allowed in tokens for tables/],
 ] as const) {
   test(`a token with ${what} is refused, and told why`, async () => {
     const refused = await use(handMade(fields)).catch((error: unknown) => error);

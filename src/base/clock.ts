@@ -1,17 +1,18 @@
-/** Time as the server sees it. Injected everywhere, so that a test moves it instead of sleeping. */
+/** The server's time. It is injected everywhere, so that a test can move it instead of sleeping. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** How far off it may be, where it follows another clock. */
+  /** How far off the time may be, if this clock follows another one. */
   uncertaintyMs?(): number;
 }
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
   #nowMs: number;
 
+  /** Starts at the system's time unless `startMs` (since the Unix epoch) is given. */
   constructor(startMs: number = Date.now()) {
     this.#nowMs = startMs;
   }
@@ -20,6 +21,7 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  /** Moves the clock forward. */
   advance({ seconds }: { seconds: number }): void {
     this.#nowMs += seconds * 1000;
   }

@@ -28,7 +28,7 @@ export async function check(args: readonly string[]): Promise<number> {
 async function open(setting: StoreSetting): Promise<Store> {
   if (setting.kind === 'folder') {
     await access(join(setting.path, 'records')).catch(() => {
-      throw new ConfigError(`${resolve(setting.path)} is no data folder of Larimar. Name one with --data DIR.`);
+      throw new ConfigError(`${resolve(setting.path)} is not a Larimar data folder. Name one with --data DIR.`);
     });
   }
   try {
@@ -43,10 +43,10 @@ async function open(setting: StoreSetting): Promise<Store> {
 async function refuseOthers(store: Store, setting: StoreSetting): Promise<void> {
   const count = await store.otherNodes();
   if (count === 0) return;
-  const nodes = count === 1 ? 'A node is' : `${count} nodes are`;
+  const [nodes, them] = count === 1 ? ['A node is', 'it'] : [`${count} nodes are`, 'them'];
   throw new ConfigError(
-    `${nodes} using ${placeOf(setting)}. Stop them first: a store is checked at rest. ` +
-      '(One that was killed counts for another 15 seconds.)',
+    `${nodes} using ${placeOf(setting)}. Stop ${them} before you check the store. ` +
+      '(A node that was killed still counts for 15 seconds.)',
   );
 }
 
@@ -61,44 +61,54 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
+const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
 const pastStates = ({ pastBlobs }: CheckReport): string[] =>
-  pastBlobs === 0 ? [] : [`  ${pastBlobs} snapshots, earlier versions and deleted states of blobs`];
+  pastBlobs === 0
+    ? []
+    : [`  ${counted(pastBlobs, 'earlier state')} of blobs: snapshots, versions, and blobs that can be undeleted`];
 
 const tables = ({ tables: tableCount, entities }: CheckReport): string[] =>
-  tableCount === 0 && entities === 0 ? [] : [`  ${tableCount} tables, ${entities} entities`];
+  tableCount === 0 && entities === 0
+    ? []
+    : [`  ${counted(tableCount, 'table')}, ${counted(entities, 'entity', 'entities')}`];
 
 const queues = ({ queues: queueCount, messages }: CheckReport): string[] =>
-  queueCount === 0 && messages === 0 ? [] : [`  ${queueCount} queues, ${messages} messages`];
+  queueCount === 0 && messages === 0 ? [] : [`  ${counted(queueCount, 'queue')}, ${counted(messages, 'message')}`];
 
 const shares = ({ shares: shareCount, directories, files, pastFiles }: CheckReport): string[] =>
   shareCount === 0
     ? []
     : [
-        `  ${shareCount} shares, ${directories} directories, ${files} files`,
-        ...(pastFiles === 0 ? [] : [`  ${pastFiles} states of files and directories that only snapshots see`]),
+        `  ${counted(shareCount, 'share')}, ${counted(directories, 'directory', 'directories')}, ${counted(files, 'file')}`,
+        ...(pastFiles === 0
+          ? []
+          : [`  ${counted(pastFiles, 'earlier state')} of files and directories, kept for share snapshots`]),
       ];
 
 function leftOvers({ awaitingSweep, leftByCrash }: CheckReport): string[] {
   if (awaitingSweep === 0 && leftByCrash === 0) return [];
   return [
-    `  left for the next start to clear: ${awaitingSweep} changes to sweep, ${leftByCrash} extents after a crash`,
+    `  to be cleaned up at the next start: leftovers of ${counted(awaitingSweep, 'change')}, ` +
+      `${counted(leftByCrash, 'extent')} left by a crash`,
   ];
 }
 
 function render(setting: StoreSetting, report: CheckReport): string {
   const lines = [
     `${placeOf(setting)}:`,
-    `  ${report.containers} containers, ${report.blobs} blobs, ${report.stagedBlocks} staged blocks`,
+    `  ${counted(report.containers, 'container')}, ${counted(report.blobs, 'blob')}, ` +
+      counted(report.stagedBlocks, 'staged block'),
     ...pastStates(report),
-    `  ${report.extents} extents, ${report.contentBytes} bytes`,
+    `  ${counted(report.extents, 'extent')}, ${counted(report.contentBytes, 'byte')}`,
     ...tables(report),
     ...queues(report),
     ...shares(report),
     ...leftOvers(report),
-    ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  wrong: ${finding}`),
+    ...report.findings.slice(0, FINDINGS_SHOWN_MAX).map((finding) => `  problem: ${finding}`),
   ];
   const hidden = report.findings.length - FINDINGS_SHOWN_MAX;
   if (hidden > 0) lines.push(`  … and ${hidden} more`);
-  lines.push(report.findings.length === 0 ? 'clean' : `wrong in ${report.findings.length} places`);
+  lines.push(report.findings.length === 0 ? 'clean' : `${counted(report.findings.length, 'problem')} found`);
   return `${lines.join('\n')}\n`;
 }

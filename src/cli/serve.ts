@@ -54,7 +54,7 @@ async function start(config: Config): Promise<RunningServer> {
 function translate(error: unknown, config: Config): unknown {
   const { code = '', syscall, port } = error as NodeJS.ErrnoException & { port?: number };
   if (/^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code)) {
-    return new ConfigError(`--cert and --key are no matching pair of PEM files (${(error as Error).message}).`);
+    return new ConfigError(`--cert and --key are not a matching pair of PEM files (${(error as Error).message}).`);
   }
   const { flag, asked, instead } = doorAt(port, config);
   const where = `${config.host}:${asked}`;
@@ -63,13 +63,15 @@ function translate(error: unknown, config: Config): unknown {
       return new ConfigError(`${where} is in use already. Choose another port with ${flag} (${instead}).`);
     case 'EACCES':
       return new ConfigError(
-        `${where}: not allowed to listen there. Choose a port above 1023 with ${flag}` +
-          `${flag === '--smb-port' ? ', or see what larimar --help says about it' : ''}.`,
+        `This user is not allowed to listen on ${where}. Choose a port above 1023 with ${flag}` +
+          `${flag === '--smb-port' ? ', or see "Files over SMB" in larimar --help' : ''}.`,
       );
     case 'EADDRNOTAVAIL':
       return new ConfigError(`${config.host} is not an address of this machine. Set --host to one that is.`);
     case 'ENOTFOUND':
-      return new ConfigError(`${config.host} is not known. Set --host to an address of this machine.`);
+      return new ConfigError(
+        `The host name ${config.host} cannot be resolved. Set --host to an address of this machine.`,
+      );
     default:
       return error;
   }

@@ -62,7 +62,7 @@ describe('what cannot be meant is refused in plain words', () => {
     ['--container-retention-days 1.5', /--container-retention-days takes a number of days/],
     ['--rehydration-seconds soon', /--rehydration-seconds takes a number of seconds from 0 to 86400, not "soon"/],
     ['--rehydration-seconds 86401', /--rehydration-seconds takes a number of seconds/],
-    ['--versioning taem', /--versioning: there is no account "taem". It takes devstoreaccount1, team, other or all/],
+    ['--versioning taem', /--versioning: there is no account "taem". Use devstoreaccount1, team, other or all/],
   ] as const) {
     test(args, () => {
       assert.throws(

@@ -5,12 +5,13 @@
 import { ConfigError } from './config-error.ts';
 import type { OptionTexts } from './options.ts';
 
+/** Settings of accounts. */
 export interface AccountSettingOptions {
-  /** The accounts that keep versions of their blobs, by name; `all`: every one. */
+  /** The names of the accounts that keep versions of their blobs, or `all`. By default, no account does. */
   readonly versioning?: readonly string[];
-  /** For how many days a deleted container can be restored; absent: not at all. */
+  /** How many days a deleted container can be restored, 1 to 365. By default, it cannot be restored. */
   readonly containerRetentionDays?: number;
-  /** How long it takes to bring a blob back from the archive. */
+  /** How long it takes to rehydrate an archived blob, 0 to 86,400 seconds. The default is 5. */
   readonly rehydrationSeconds?: number;
 }
 
@@ -35,7 +36,7 @@ export function chooseAccountSettings(
   const { versioning = [], containerRetentionDays = null, rehydrationSeconds = REHYDRATION_SECONDS } = options;
   const unknown = versioning.find((name) => name !== EVERY_ACCOUNT && !accounts.includes(name));
   if (unknown !== undefined) {
-    throw new ConfigError(`--versioning: there is no account "${unknown}". It takes ${accounts.join(', ')} or all.`);
+    throw new ConfigError(`--versioning: there is no account "${unknown}". Use ${accounts.join(', ')} or all.`);
   }
   if (containerRetentionDays !== null) refuseOutside('--container-retention-days', containerRetentionDays, DAYS);
   refuseOutside('--rehydration-seconds', rehydrationSeconds, SECONDS);

@@ -68,9 +68,9 @@ describe('what is wrong with an account is said without its key', () => {
     ['a second key that is wrong', `team:${KEY}:short`, 'short', /key of account team/],
     ['a key in the alphabet of URLs', `team:${'-_'.repeat(12)}`, '-_-_', /not Base64/],
     ['an empty key', 'team:', 'nothing', /key of account team/],
-    ['a name with capitals', `Team:${KEY}`, KEY, /"Team" is no account name/],
-    ['a name that is too short', `ab:${KEY}`, KEY, /"ab" is no account name/],
-    ['no name', `:${KEY}`, KEY, /is no account name/],
+    ['a name with capitals', `Team:${KEY}`, KEY, /"Team" is not an account name/],
+    ['a name that is too short', `ab:${KEY}`, KEY, /"ab" is not an account name/],
+    ['no name', `:${KEY}`, KEY, /is not an account name/],
     ['no colon', KEY, KEY, /NAME:KEY/],
     ['key and name the wrong way round', `${KEY}:team`, KEY, /account name/],
   ];

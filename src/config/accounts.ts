@@ -11,9 +11,11 @@ export const DEVELOPMENT_KEY =
 const KEY_BYTES_MIN = 16;
 const NAME_LENGTH_MAX = 24;
 
+/** An account and its keys. */
 export interface AccountSetting {
+  /** 3 to 24 lower-case letters and digits. */
   readonly name: string;
-  /** One or two, Base64. */
+  /** One or two keys of at least 16 bytes, in Base64. */
   readonly keys: readonly string[];
 }
 
@@ -36,7 +38,9 @@ export function makeAccounts(
     if (refuseAccountName(name) !== null) {
       // A key in the name's place must not end up in a log.
       const shown = name.length > NAME_LENGTH_MAX ? 'That' : `"${name}"`;
-      throw new ConfigError(`${shown} is no account name: 3 to ${NAME_LENGTH_MAX} lower-case letters and digits.`);
+      throw new ConfigError(
+        `${shown} is not an account name: use 3 to ${NAME_LENGTH_MAX} lower-case letters and digits.`,
+      );
     }
     if (keys.length < 1 || keys.length > 2) throw new ConfigError(`Account ${name} needs one or two keys.`);
     const isRedefined = name === DEVELOPMENT_ACCOUNT && accounts.size === 1;
@@ -52,7 +56,8 @@ function decodeKey(account: string, text: string): Buffer {
   const key = Buffer.from(text, 'base64');
   if (key.length < KEY_BYTES_MIN || key.toString('base64') !== text) {
     throw new ConfigError(
-      `The key of account ${account} is not Base64 of at least ${KEY_BYTES_MIN} bytes; make one with: openssl rand -base64 64 | tr -d '\\n'`,
+      `The key of account ${account} is not Base64 for at least ${KEY_BYTES_MIN} bytes. ` +
+        "Make one with: openssl rand -base64 64 | tr -d '\\n'",
     );
   }
   return key;

@@ -1,4 +1,4 @@
-/** Something the user set is wrong; the message says what, and what would be right. */
+/** An option is wrong. The message says what is wrong and what to do about it. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

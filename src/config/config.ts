@@ -7,9 +7,10 @@ import { type OAuthOptions, readOAuth } from './oauth-setting.ts';
 import { OPTIONS, type OptionName, type OptionTexts } from './options.ts';
 import { chooseStore, type StoreSetting } from './store-setting.ts';
 
+/** The format of the log: lines of text, lines of JSON, or nothing at all, not even errors. */
 export type LogMode = 'text' | 'json' | 'silent';
 
-/** Who must encrypt what goes over SMB: all but those on this machine, everybody, or nobody. */
+/** Which SMB clients must encrypt: all except those on this machine (`auto`), all (`required`) or none (`optional`). */
 export type SmbEncryption = 'auto' | 'required' | 'optional';
 
 export interface Config {
@@ -134,7 +135,7 @@ function refuseSharedPort(ports: Readonly<Record<string, number | null>>): void 
     if (port === null || port === 0) continue;
     const other = flags.get(port);
     if (other !== undefined) {
-      throw new ConfigError(`${other} and ${flag} are both ${port}: choose another for one of them.`);
+      throw new ConfigError(`${other} and ${flag} are both ${port}: choose another port for one of them.`);
     }
     flags.set(port, flag);
   }
@@ -159,7 +160,7 @@ function parsePort(flag: string, text: string, orElse = ''): number {
 function parseSwitch(flag: string, text: string | undefined): boolean {
   if (text === undefined || text === 'false' || text === '0') return false;
   if (text === 'true' || text === '1') return true;
-  throw new ConfigError(`${flag} is on (true) or off (false), not "${text}".`);
+  throw new ConfigError(`${flag} takes true or false, not "${text}".`);
 }
 
 function parseOnOff(flag: string, text: string): boolean {
@@ -179,7 +180,8 @@ function parseLog(text: string): LogMode {
 
 async function readTls(cert: string | undefined, key: string | undefined): Promise<Config['tls']> {
   if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined) throw new ConfigError('--cert and --key go together.');
+  if (cert === undefined || key === undefined)
+    throw new ConfigError('--cert and --key go together: give both or neither.');
   return { cert: await readPem('--cert', cert), key: await readPem('--key', key) };
 }
 

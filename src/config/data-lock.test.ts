@@ -241,7 +241,7 @@ test('a folder that cannot be made is refused in plain words', async (t) => {
   await writeFile(file, '');
   await assert.rejects(lockData(join(file, 'below')), (error) => {
     assert.ok(error instanceof ConfigError, String(error));
-    assert.match(error.message, /cannot be made \(ENOTDIR\)/);
+    assert.match(error.message, /cannot be created \(ENOTDIR\)/);
     return true;
   });
 });

@@ -153,7 +153,7 @@ async function makeFolder(folder: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new ConfigError(
-      `The data folder ${resolve(folder)} cannot be made (${code}). Choose another with --data DIR.`,
+      `The data folder ${resolve(folder)} cannot be created (${code}). Choose another with --data DIR.`,
     );
   }
 }
@@ -223,6 +223,6 @@ function inUse(folder: string, { pid, host }: Holder): ConfigError {
   return new ConfigError(
     `The data folder ${resolve(folder)} is in use by process ${pid} on ${host}. ` +
       'Stop that server first, or choose another folder with --data DIR. ' +
-      `(If it was killed on another machine, the folder is free ${FOREIGN_LIFE_MS / 1000} seconds after.)`,
+      `(If that server was killed on another machine, the folder is free ${FOREIGN_LIFE_MS / 1000} seconds later.)`,
   );
 }

@@ -72,16 +72,16 @@ describe('what cannot be meant is refused in plain words', () => {
     [['--oauth-issuer', 'https://'], /--oauth-issuer takes a URL/],
     [['--oauth-issuer', `${ISSUER}?x=1`], /--oauth-issuer takes a URL/],
     [['--oauth-issuer', `${ISSUER}#x`], /--oauth-issuer takes a URL/],
-    [['--oauth-keys', 'https://sts.example.org/keys'], /--oauth-keys goes with --oauth-issuer/],
-    [['--oauth-audience', 'api://x'], /--oauth-audience goes with --oauth-issuer/],
-    [['--oauth-default-role', 'Storage Blob Data Reader'], /--oauth-default-role goes with --oauth-issuer/],
+    [['--oauth-keys', 'https://sts.example.org/keys'], /--oauth-keys needs --oauth-issuer/],
+    [['--oauth-audience', 'api://x'], /--oauth-audience needs --oauth-issuer/],
+    [['--oauth-default-role', 'Storage Blob Data Reader'], /--oauth-default-role needs --oauth-issuer/],
     [['--oauth-issuer', ISSUER, '--oauth-keys', 'ftp://x/keys'], /--oauth-keys takes a file or a URL/],
     [
       ['--oauth-issuer', ISSUER, '--oauth-keys', '/no/such/file'],
       /--oauth-keys: \/no\/such\/file cannot be read \(ENOENT\)/,
     ],
     [['--oauth-issuer', ISSUER, '--oauth-keys', '/'], /cannot be read \(EISDIR\)/],
-    [['--oauth-issuer', ISSUER, '--oauth-audience', ' '], /--oauth-audience takes what stands in the aud/],
+    [['--oauth-issuer', ISSUER, '--oauth-audience', ' '], /--oauth-audience takes the aud claim of a token/],
     [
       ['--oauth-issuer', ISSUER, '--oauth-default-role', 'Owner'],
       /--oauth-default-role takes one of "Storage Blob Data Owner", .*"Storage Table Delegator", .*not "Owner"/,
@@ -96,12 +96,12 @@ describe('what cannot be meant is refused in plain words', () => {
   for (const [what, text, message] of [
     ['text', 'hello', /is not JSON of the form/],
     ['null', 'null', /is not JSON of the form/],
-    ['a single key', '{"kty":"EC"}', /there is no public key in it/],
-    ['no keys', '{"keys":[]}', /there is no public key in it/],
-    ['keys that are none', '{"keys":[null,7]}', /there is no public key in it/],
-    ['a secret', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', /there is no public key in it/],
-    ['a private key', '{"keys":[{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"c2VjcmV0"}]}', /a private key is in it/],
-    ['a secret beside a key', '{"keys":[{"kty":"EC"},{"kty":"oct","k":"c2VjcmV0"}]}', /a private key is in it/],
+    ['a single key', '{"kty":"EC"}', /contains no public key/],
+    ['no keys', '{"keys":[]}', /contains no public key/],
+    ['keys that are none', '{"keys":[null,7]}', /contains no public key/],
+    ['a secret', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', /contains no public key/],
+    ['a private key', '{"keys":[{"kty":"EC","crv":"P-256","x":"a","y":"b","d":"c2VjcmV0"}]}', /contains a private key/],
+    ['a secret beside a key', '{"keys":[{"kty":"EC"},{"kty":"oct","k":"c2VjcmV0"}]}', /contains a private key/],
   ] as const) {
     test(`a file of ${what}`, async () => {
       const refusal = await refuses(['--oauth-issuer', ISSUER, '--oauth-keys', await fileOf(text)], message);
@@ -114,7 +114,7 @@ describe('what cannot be meant is refused in plain words', () => {
       ['--oauth-issuer', 'https://user:c2VjcmV0@sts.example.org'],
       ['--oauth-issuer', ISSUER, '--oauth-keys', 'https://user:c2VjcmV0@sts.example.org/keys'],
     ]) {
-      assert.doesNotMatch(await refuses(args, /no place for a user or password/), /c2VjcmV0/);
+      assert.doesNotMatch(await refuses(args, /without a user name or password/), /c2VjcmV0/);
     }
   });
 });

@@ -9,16 +9,17 @@ import { findRole, ROLE_NAMES, type RoleName } from '../rules/roles.ts';
 import { ConfigError } from './config-error.ts';
 import type { OptionTexts } from './options.ts';
 
+/** The issuer whose bearer tokens are accepted, and how they are checked. */
 export interface OAuthOptions {
-  /** The `iss` of its tokens, exactly. */
+  /** The URL of the issuer, exactly as in the `iss` claim of its tokens. */
   readonly issuer: string;
-  /** A key set (JWKS), or the URL of one; absent: where the issuer's discovery document says. */
+  /** The issuer's key set (JWKS), or the URL of one. By default, the issuer's discovery document names it. */
   readonly keys?: JSONWebKeySet | string;
-  /** The `aud` of which a token must have one; absent: https://storage.azure.com, or the account's own. */
+  /** A token's `aud` claim must contain one of these. The default is https://storage.azure.com or the account's own URL. */
   readonly audiences?: readonly string[];
-  /** What a token without a role is worth: the names of roles, each of one service. */
+  /** The names of the roles that a token has if it names none. Each role is for one service. By default, it has none. */
   readonly defaultRoles?: readonly string[];
-  /** For how long a key that the issuer did not have is not looked for again. */
+  /** How many seconds pass before a key that the issuer did not have is looked for again. The default is 30. */
   readonly keysCooldownSeconds?: number;
 }
 
@@ -28,7 +29,7 @@ export function chooseOAuth(options: OAuthOptions): BearerSetting {
   refuseUrl('--oauth-issuer', options.issuer);
   const { audiences = [], defaultRoles = [], keysCooldownSeconds = KEYS_COOLDOWN_SECONDS } = options;
   if (audiences.some((audience) => audience.trim() === '')) {
-    throw new ConfigError('--oauth-audience takes what stands in the aud of a token, and that is never empty.');
+    throw new ConfigError('--oauth-audience takes the aud claim of a token, which is never empty.');
   }
   return {
     issuer: options.issuer,
@@ -53,7 +54,7 @@ function refuseUrl(flag: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : null;
   // What might be a password is not shown.
   if (url !== null && (url.username !== '' || url.password !== '')) {
-    throw new ConfigError(`${flag}: there is no place for a user or password in its URL.`);
+    throw new ConfigError(`${flag} takes a URL without a user name or password.`);
   }
   const isIssuer = flag === '--oauth-issuer';
   const isPlain = url !== null && url.hash === '' && !(isIssuer && url.search !== '');
@@ -74,11 +75,11 @@ const PUBLIC_KINDS: readonly unknown[] = ['RSA', 'EC', 'OKP'];
 
 function refuseKeySet({ keys }: JSONWebKeySet): void {
   if (!Array.isArray(keys) || !keys.some((key) => PUBLIC_KINDS.includes(key?.kty))) {
-    throw new ConfigError('--oauth-keys: there is no public key in it. A key set is written {"keys": […]}.');
+    throw new ConfigError('--oauth-keys contains no public key. Give a key set of the form {"keys": […]}.');
   }
   if (keys.some((key) => key.d !== undefined || key.k !== undefined)) {
     throw new ConfigError(
-      '--oauth-keys: a private key is in it. Leave those with the issuer, and give their public part.',
+      '--oauth-keys contains a private key. Leave private keys with the issuer, and give only the public ones.',
     );
   }
 }
@@ -92,7 +93,7 @@ export async function readOAuth(texts: OptionTexts): Promise<OAuthOptions | null
       ...(texts.oauthAudience === undefined ? [] : ['--oauth-audience']),
       ...(defaultRoles === undefined ? [] : ['--oauth-default-role']),
     ];
-    if (flag !== undefined) throw new ConfigError(`${flag} goes with --oauth-issuer, and that is not given.`);
+    if (flag !== undefined) throw new ConfigError(`${flag} needs --oauth-issuer, which is not given.`);
     return null;
   }
   const options = {

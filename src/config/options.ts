@@ -33,7 +33,7 @@ export const OPTIONS = {
   blobPort: {
     flag: '--blob-port',
     value: 'PORT',
-    help: 'port of the Blob service; 0 picks a free one',
+    help: 'port for the Blob service; 0 picks a free one',
     environment: 'LARIMAR_BLOB_PORT',
     fallback: '10000',
     also: ['--blobPort'],
@@ -41,7 +41,7 @@ export const OPTIONS = {
   queuePort: {
     flag: '--queue-port',
     value: 'PORT',
-    help: 'port of the Queue service; 0 picks a free one',
+    help: 'port for the Queue service; 0 picks a free one',
     environment: 'LARIMAR_QUEUE_PORT',
     fallback: '10001',
     also: ['--queuePort'],
@@ -49,7 +49,7 @@ export const OPTIONS = {
   tablePort: {
     flag: '--table-port',
     value: 'PORT',
-    help: 'port of the Table service; 0 picks a free one',
+    help: 'port for the Table service; 0 picks a free one',
     environment: 'LARIMAR_TABLE_PORT',
     fallback: '10002',
     also: ['--tablePort'],
@@ -57,42 +57,42 @@ export const OPTIONS = {
   filePort: {
     flag: '--file-port',
     value: 'PORT',
-    help: 'port of the File service; 0 picks a free one',
+    help: 'port for the File service; 0 picks a free one',
     environment: 'LARIMAR_FILE_PORT',
     fallback: '10003',
   },
   smbPort: {
     flag: '--smb-port',
     value: 'PORT|off',
-    help: 'port of files over SMB (445: see below); 0: any free one, off: none',
+    help: 'port for files over SMB (for 445, see below); 0 picks a free one, off: no SMB',
     environment: 'LARIMAR_SMB_PORT',
     fallback: '10445',
   },
   smbEncryption: {
     flag: '--smb-encryption',
     value: 'MODE',
-    help: 'who must encrypt SMB: auto (other machines), required (all), optional (nobody)',
+    help: 'who must encrypt SMB: auto (other machines), required (all), optional (none)',
     environment: 'LARIMAR_SMB_ENCRYPTION',
     fallback: 'auto',
   },
   adminPort: {
     flag: '--admin-port',
     value: 'PORT|off',
-    help: 'port of /health and /ready; 0 picks a free one, off opens none',
+    help: 'port for /health and /ready; 0 picks a free one, off opens none',
     environment: 'LARIMAR_ADMIN_PORT',
     fallback: '10004',
   },
   webPort: {
     flag: '--web-port',
     value: 'PORT|off',
-    help: 'port of static websites; 0 picks a free one, off opens none',
+    help: 'port for static websites; 0 picks a free one, off opens none',
     environment: 'LARIMAR_WEB_PORT',
     fallback: '10005',
   },
   data: {
     flag: '--data',
     value: 'DIR',
-    help: 'folder that everything is stored in',
+    help: 'folder in which everything is stored',
     environment: 'LARIMAR_DATA',
     instead: { memory: OFF, engine: ['lmdb'] },
     fallback: './larimar-data',
@@ -101,7 +101,7 @@ export const OPTIONS = {
   memory: {
     flag: '--memory',
     value: null,
-    help: 'store nothing on disk; gone when the server stops',
+    help: 'store nothing on disk: everything is lost when the server stops',
     environment: 'LARIMAR_MEMORY',
     instead: { data: [], engine: [], content: [] },
     also: ['--inMemoryPersistence'],
@@ -109,7 +109,7 @@ export const OPTIONS = {
   engine: {
     flag: '--engine',
     value: 'lmdb|postgres://…',
-    help: 'where records are kept: in the folder, or in a database that many nodes share',
+    help: 'where records are kept: in the data folder, or in a database that nodes share',
     environment: 'LARIMAR_ENGINE',
     instead: { memory: OFF, data: [] },
     fallback: 'lmdb',
@@ -117,7 +117,7 @@ export const OPTIONS = {
   content: {
     flag: '--content',
     value: 'files|postgres|s3://…',
-    help: 'where content is kept [files; with postgres://…: postgres]',
+    help: 'where content is kept [files; postgres with --engine postgres://…]',
     environment: 'LARIMAR_CONTENT',
     instead: { memory: OFF, data: [] },
   },
@@ -131,66 +131,66 @@ export const OPTIONS = {
   allowDevelopmentAccount: {
     flag: '--allow-development-account',
     value: null,
-    help: 'serve devstoreaccount1, whose key is public, to other machines too',
+    help: 'let other machines use devstoreaccount1 too, although its key is public',
     environment: 'LARIMAR_ALLOW_DEVELOPMENT_ACCOUNT',
   },
   oauthIssuer: {
     flag: '--oauth-issuer',
     value: 'URL',
-    help: 'accept bearer tokens of this issuer (their iss)',
+    help: 'accept bearer tokens from this issuer (their iss claim)',
     environment: 'LARIMAR_OAUTH_ISSUER',
   },
   oauthKeys: {
     flag: '--oauth-keys',
     value: 'FILE|URL',
-    help: "the issuer's keys (JWKS) [found by its discovery document]",
+    help: "the issuer's keys (JWKS) [found through its discovery document]",
     environment: 'LARIMAR_OAUTH_KEYS',
   },
   oauthAudience: {
     flag: '--oauth-audience',
     value: 'TEXT',
-    help: 'whom tokens are for (their aud); may be repeated [https://storage.azure.com]',
+    help: 'aud claim that tokens must have; may be repeated [https://storage.azure.com]',
     environment: 'LARIMAR_OAUTH_AUDIENCES',
     repeats: true,
   },
   oauthDefaultRole: {
     flag: '--oauth-default-role',
     value: 'ROLE',
-    help: 'what a token without a role is worth: the name of a role; may be repeated [nothing]',
+    help: 'role that a token has if it names none; may be repeated [no role]',
     environment: 'LARIMAR_OAUTH_DEFAULT_ROLE',
     repeats: true,
   },
   versioning: {
     flag: '--versioning',
     value: 'ACCOUNT|all',
-    help: 'keep versions of the blobs of this account; may be repeated, or a list with commas',
+    help: 'keep versions of blobs in this account; may be repeated or comma-separated',
     environment: 'LARIMAR_VERSIONING',
     repeats: true,
   },
   containerRetentionDays: {
     flag: '--container-retention-days',
     value: 'N',
-    help: 'a deleted container can be restored for N days [not at all]',
+    help: 'let deleted containers be restored for N days [not at all]',
     environment: 'LARIMAR_CONTAINER_RETENTION_DAYS',
   },
   rehydrationSeconds: {
     flag: '--rehydration-seconds',
     value: 'N',
-    help: 'how long it takes to bring a blob back from the archive',
+    help: 'how long it takes to rehydrate an archived blob',
     environment: 'LARIMAR_REHYDRATION_SECONDS',
     fallback: '5',
   },
   outsideCopies: {
     flag: '--outside-copies',
     value: 'on|off',
-    help: 'whether copies may fetch from other servers',
+    help: 'whether copies may read from other servers',
     environment: 'LARIMAR_OUTSIDE_COPIES',
     fallback: 'on',
   },
   cert: {
     flag: '--cert',
     value: 'FILE',
-    help: 'TLS certificate (PEM); with --key the server speaks HTTPS',
+    help: 'TLS certificate (PEM); with --key, makes the server speak HTTPS',
     environment: 'LARIMAR_CERT',
   },
   key: {
@@ -202,14 +202,14 @@ export const OPTIONS = {
   drainSeconds: {
     flag: '--drain-seconds',
     value: 'N',
-    help: 'when told to stop: not ready at once, but serving for N seconds more',
+    help: 'when told to stop, report "not ready" at once and serve for another N seconds',
     environment: 'LARIMAR_DRAIN_SECONDS',
     fallback: '0',
   },
   log: {
     flag: '--log',
     value: 'text|json|silent',
-    help: 'what to print; silent prints nothing, not even errors',
+    help: 'log format; silent prints nothing, not even errors',
     environment: 'LARIMAR_LOG',
     fallback: 'text',
   },
@@ -296,7 +296,7 @@ function unknownOption(flag: string, accepted: readonly OptionName[]): ConfigErr
   const shown = flag.startsWith('-') ? (flag.split(/[:=]/)[0] as string) : flag;
   const isSafe = shown.length <= SHOWN_LENGTH_MAX && !shown.includes(':');
   const what = flag.startsWith('-') ? `There is no option ${shown}.` : `"${shown}" is not understood here.`;
-  const told = isSafe ? what : 'There is a word that belongs to no option.';
+  const told = isSafe ? what : 'One of the arguments belongs to no option.';
   const isNear = nearest !== undefined && nearest.distance <= 3;
   return new ConfigError(`${told} ${isNear ? `Did you mean ${nearest.candidate}?` : 'See: larimar --help'}`);
 }

@@ -15,9 +15,9 @@ describe('a database that does not open', () => {
     [coded('ECONNREFUSED', 'connect ECONNREFUSED 10.0.0.1:5433'), /^connection refused$/],
     [Object.assign(new AggregateError([coded('ECONNREFUSED')]), { code: 'ECONNREFUSED' }), /^connection refused$/],
     [new AggregateError([coded('ECONNREFUSED')]), /^connection refused$/],
-    [coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db'), /^its host is not known$/],
-    [coded('EAI_AGAIN'), /^its host is not known$/],
-    [coded('ENOENT', 'connect ENOENT /run/.s.PGSQL.5432'), /^nobody listens at its socket$/],
+    [coded('ENOTFOUND', 'getaddrinfo ENOTFOUND db'), /^its host name cannot be resolved$/],
+    [coded('EAI_AGAIN'), /^its host name cannot be resolved$/],
+    [coded('ENOENT', 'connect ENOENT /run/.s.PGSQL.5432'), /^nothing listens on its socket$/],
     [new Error('timeout expired'), /^no answer$/],
     [new Error('Connection terminated unexpectedly'), /^no answer$/],
     [coded('57P03', 'the database system is starting up'), /^it is starting up or shutting down$/],
@@ -36,12 +36,12 @@ describe('a database that does not open', () => {
   }
 
   const refused: readonly (readonly [error: Error, message: RegExp])[] = [
-    [coded('28P01', 'password authentication failed for user "larimar"'), /Give user and password in --engine/],
-    [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /Give user and password/],
-    [coded('28000', 'role "larimar" does not exist'), /Give another user in --engine, or let this one in/],
-    [coded('3D000', 'database "store" does not exist'), /Make it with createdb, or name another in --engine/],
-    [coded('42501', 'permission denied for table larimar_settings'), /Grant it to the user/],
-    [named('SchemaError', 'the database is of a later release (schema 9): run that release'), /Nothing was changed/],
+    [coded('28P01', 'password authentication failed for user "larimar"'), /Give the user and password in --engine/],
+    [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), /Give the user and password/],
+    [coded('28000', 'role "larimar" does not exist'), /Give another user in --engine, or give this one access/],
+    [coded('3D000', 'database "store" does not exist'), /Create it with createdb, or name another one in --engine/],
+    [coded('42501', 'permission denied for table larimar_settings'), /Grant the user this permission/],
+    [named('SchemaError', 'it belongs to a later release (schema 9): run that release'), /Nothing was changed/],
     [new Error('The server does not support SSL connections'), /Set sslmode and sslrootcert/],
     [coded('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'), /Set sslmode and sslrootcert/],
   ];
@@ -65,7 +65,7 @@ describe('an object store that does not open', () => {
     named('ContentUnavailable', 'cannot be reached', named('ConnectionLost', code, coded(code)));
   const unreachable: readonly (readonly [error: Error, reason: RegExp])[] = [
     [lost('ECONNREFUSED'), /^connection refused$/],
-    [lost('ENOTFOUND'), /^its host is not known$/],
+    [lost('ENOTFOUND'), /^its host name cannot be resolved$/],
     [named('ContentUnavailable', 'cannot be reached', named('ConnectionLost', 'silent for 9 ms')), /^no answer$/],
     [named('ContentUnavailable', 'the server does not open the bucket (503 SlowDown)'), /503 SlowDown/],
   ];
@@ -80,7 +80,7 @@ describe('an object store that does not open', () => {
 
   for (const error of [
     named('ContentUnavailable', 'the server refuses access to the bucket (403 AccessDenied): check the access key'),
-    named('ContentUnavailable', 'the server has no bucket and makes none (403): make it, or name another'),
+    named('ContentUnavailable', 'the server has no bucket and does not create it (403): create it, or name another'),
     named('ContentUnavailable', 'cannot be reached', named('ConnectionLost', 'x', coded('SELF_SIGNED_CERT_IN_CHAIN'))),
     new Error('The S3 URL is wrong. Name a bucket.'),
     new Error('The S3 store needs an access key: write s3://KEY:SECRET@bucket.'),

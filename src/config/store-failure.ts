@@ -32,12 +32,12 @@ const OUT_OF_REACH: Readonly<Record<string, string>> = {
   ECONNABORTED: 'connection lost',
   EPIPE: 'connection lost',
   ETIMEDOUT: 'no answer',
-  EHOSTUNREACH: 'no way to its host',
-  ENETUNREACH: 'no way to its host',
-  ENOTFOUND: 'its host is not known',
-  EAI_AGAIN: 'its host is not known',
-  ENOENT: 'nobody listens at its socket',
-  '25006': 'it takes no writes now',
+  EHOSTUNREACH: 'no route to its host',
+  ENETUNREACH: 'no route to its host',
+  ENOTFOUND: 'its host name cannot be resolved',
+  EAI_AGAIN: 'its host name cannot be resolved',
+  ENOENT: 'nothing listens on its socket',
+  '25006': 'it is read-only',
   '57P01': 'it is shutting down',
   '57P02': 'it has crashed',
   '57P03': 'it is starting up or shutting down',
@@ -53,27 +53,27 @@ export function explainDatabaseFailure(error: unknown, url: string): Error | nul
   for (const { code, name, message } of chainOf(error)) {
     const reason = OUT_OF_REACH[code] ?? (OUT_OF_REACH_WORDS.test(message) ? 'no answer' : null);
     if (reason !== null) {
-      return new StoreUnreachable({ place, reason, advice: 'Start it, or set --engine to where it is.' });
+      return new StoreUnreachable({ place, reason, advice: 'Start it, or correct --engine.' });
     }
     if (/^(?:08|53)/.test(code) && code.length === 5) {
-      return new StoreUnreachable({ place, reason: message, advice: 'See to the database.' });
+      return new StoreUnreachable({ place, reason: message, advice: 'Check the database.' });
     }
     const advice = adviceOn({ code, name, message });
-    if (advice !== null) return new ConfigError(`The database at ${shown} refuses: ${message}. ${advice}`);
+    if (advice !== null) return new ConfigError(`The database at ${shown} cannot be used: ${message}. ${advice}`);
   }
   return null;
 }
 
 function adviceOn({ code, name, message }: Link): string | null {
   if (name === 'SchemaError' || name === 'TooManyNodes') return 'Nothing was changed in it.';
-  if (code === '3D000') return 'Make it with createdb, or name another in --engine.';
+  if (code === '3D000') return 'Create it with createdb, or name another one in --engine.';
   if (code === '28P01' || (code === '' && /^SASL\b.*password/i.test(message))) {
-    return 'Give user and password in --engine postgres://user:password@…, or the password in PGPASSWORD.';
+    return 'Give the user and password in --engine postgres://user:password@…, or the password in PGPASSWORD.';
   }
-  if (code === '28000') return 'Give another user in --engine, or let this one in (pg_hba.conf, CREATE ROLE).';
-  if (code === '42501') return 'Grant it to the user, or give another in --engine.';
+  if (code === '28000') return 'Give another user in --engine, or give this one access (pg_hba.conf, CREATE ROLE).';
+  if (code === '42501') return 'Grant the user this permission, or give another user in --engine.';
   if (/SSL|certificate/i.test(message) || /CERT|SSL|TLS/.test(code)) {
-    return 'Set sslmode and sslrootcert in the URL of --engine to suit it.';
+    return 'Set sslmode and sslrootcert in the URL of --engine accordingly.';
   }
   return null;
 }
@@ -84,7 +84,7 @@ const BUSY_ANSWER = /\((?:5\d\d|429)\b/;
 /** The same for the object store, whose adapter has put its refusals into words already. */
 export function explainObjectsFailure(error: unknown, url: string): Error | null {
   const place = `the bucket ${showObjectsUrl(url)}`;
-  const advice = 'Start its server, or set --content to where it is.';
+  const advice = 'Start its server, or correct --content.';
   const links = [...chainOf(error)];
   for (const { code } of links) {
     const reason = OUT_OF_REACH[code];

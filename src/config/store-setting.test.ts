@@ -58,7 +58,7 @@ describe('what does not go together is refused with what to write instead', () =
       /takes files, postgres, or a URL that starts with s3:/,
     ],
     [{ engine: ENGINE, content: 'disk' }, /takes files, postgres, or a URL that starts with s3:/],
-    [{ engine: 'memory' }, /write --memory, without --engine/],
+    [{ engine: 'memory' }, /write --memory without --engine/],
     [{ engine: 'postgres' }, /needs the database's URL: --engine postgres:\/\/user:password@host:port\/database/],
     [{ engine: 'postgres:larimar:hush@db' }, /needs the database's URL/],
     [{ engine: 'mysql://larimar:hush@db/store' }, /takes lmdb or a URL that starts with postgres:/],

@@ -5,12 +5,13 @@
 import { ConfigError } from './config-error.ts';
 import { OBJECTS_FORM, parseDatabaseUrl, parseObjectsUrl, showDatabaseUrl, showObjectsUrl } from './store-url.ts';
 
+/** Where a server stores: in a data folder, in memory, or in a database. */
 export interface StoreOptions {
-  /** The folder to store in. */
+  /** The folder in which everything is stored. It is created if it does not exist. */
   readonly data?: string;
-  /** Store nothing anywhere. */
+  /** Store everything in memory. It is lost when the server stops. */
   readonly memory?: boolean;
-  /** Where records are kept: `lmdb`, the default, in the folder; or `postgres://…`, shared by many nodes. */
+  /** Where records are kept: `lmdb`, the default, in the data folder; or `postgres://…`, a database that nodes share. */
   readonly engine?: string;
   /** Where content is kept: `files`, the default with lmdb; `postgres`, the default with postgres; or `s3://…`. */
   readonly content?: string;
@@ -37,12 +38,14 @@ export function chooseStore(options: StoreOptions, fallbackPath?: string): Store
   if (engine !== 'lmdb') throw unknownEngine(engine);
   if (content !== undefined && content !== 'files') {
     throw new ConfigError(
-      'With --engine lmdb the content stands in files of the same folder: leave --content out, ' +
+      'With --engine lmdb, content is kept as files in the data folder: leave --content out, ' +
         'or keep the records in a database too, with --engine postgres://…',
     );
   }
   const path = data ?? fallbackPath;
-  if (path === undefined) throw new TypeError('a server needs a data folder, memory: true, or engine: postgres://…');
+  if (path === undefined) {
+    throw new TypeError("Say where to store: data: 'FOLDER', memory: true, or engine: 'postgres://…'.");
+  }
   return { kind: 'folder', path };
 }
 
@@ -65,7 +68,7 @@ function chooseDatabase(
   const url = parseDatabaseUrl(engine);
   if (data !== undefined) {
     throw new ConfigError(
-      'With --engine postgres://… nothing is stored in a folder: leave --data out (and LARIMAR_DATA unset).',
+      'With --engine postgres://…, nothing is stored in a folder: leave --data out (and LARIMAR_DATA unset).',
     );
   }
   if (content === 'postgres') return { kind: 'database', url, objectsUrl: null };
@@ -86,7 +89,7 @@ const isUrlOf = (scheme: RegExp, text: string): boolean => {
 
 /** What is not understood may hold a password: it is not shown. */
 function unknownEngine(engine: string): ConfigError {
-  if (engine === 'memory') return new ConfigError('To store nothing on disk write --memory, without --engine.');
+  if (engine === 'memory') return new ConfigError('To store nothing on disk, write --memory without --engine.');
   const [start, example] = ['postgres://', 'postgres://user:password@host:port/database'];
   if (/^postgres/i.test(engine)) return new ConfigError(`--engine needs the database's URL: --engine ${example}`);
   return new ConfigError(`--engine takes lmdb or a URL that starts with ${start}, such as ${example}.`);
@@ -95,11 +98,11 @@ function unknownEngine(engine: string): ConfigError {
 function refusedContent(content: string): ConfigError {
   if (content === 'files') {
     return new ConfigError(
-      'Files are for one machine: with --engine postgres://… write --content postgres or --content s3://…',
+      'Nodes cannot share files: with --engine postgres://…, write --content postgres or --content s3://…',
     );
   }
   if (/^postgres/i.test(content)) {
-    return new ConfigError('The content stands in the database that --engine names: write --content postgres.');
+    return new ConfigError('Content is kept in the database that --engine names: write --content postgres.');
   }
   if (/^s3/i.test(content)) return new ConfigError(`--content needs the bucket's URL: --content '${OBJECTS_FORM}'`);
   return new ConfigError(`--content takes files, postgres, or a URL that starts with s3://, such as ${OBJECTS_FORM}.`);
@@ -109,7 +112,7 @@ function refusedContent(content: string): ConfigError {
 export function describeStore(setting: StoreSetting): readonly (readonly [what: string, where: string])[] {
   switch (setting.kind) {
     case 'memory':
-      return [['data', 'in memory, gone at the end']];
+      return [['data', 'in memory, lost when the server stops']];
     case 'folder':
       return [['data', setting.path]];
     case 'database':

@@ -54,7 +54,7 @@ describe('a database', () => {
   ]) {
     test(`that cannot be read is refused without showing any of it: ${written}`, () => {
       const message = messageOf(() => parseDatabaseUrl(written));
-      assert.match(message, /^--engine: that is not the URL of a database\. Write postgres:\/\/user:password@/);
+      assert.match(message, /^--engine is not the URL of a database\. Write postgres:\/\/user:password@/);
       assert.doesNotMatch(message, /larimar|sh@|store/);
     });
   }
@@ -92,7 +92,7 @@ describe('a bucket', () => {
   ]) {
     test(`that cannot be read is refused without showing any of it: ${written}`, () => {
       const message = messageOf(() => parseObjectsUrl(written));
-      assert.match(message, /^--content: that is not the URL of a bucket\. Write s3:\/\/KEY:SECRET@bucket/);
+      assert.match(message, /^--content is not the URL of a bucket\. Write s3:\/\/KEY:SECRET@bucket/);
       assert.doesNotMatch(message, /sh@/);
     });
   }

@@ -21,7 +21,7 @@ export function parseDatabaseUrl(text: string): string {
   const url = `postgres://${text.slice(text.indexOf('://') + 3)}`;
   refuseMisread(url, DATABASE);
   if (hostsOf(url).includes(',')) {
-    throw new ConfigError(`--engine names several hosts. Name one, or a proxy before them: ${DATABASE_FORM}`);
+    throw new ConfigError(`--engine names several hosts. Name one, or a proxy in front of them: ${DATABASE_FORM}`);
   }
   parse(url, DATABASE);
   return url;
@@ -89,6 +89,6 @@ function parse(url: string, form: Form): URL {
 
 const unreadable = ({ flag, what, form }: Form): ConfigError =>
   new ConfigError(
-    `${flag}: that is not ${what}. Write ${form}, and special characters of the password in percent form ` +
+    `${flag} is not ${what}. Write ${form}, and percent-encode special characters in the password ` +
       '(@ as %40, / as %2F, # as %23, % as %25).',
   );

@@ -8,6 +8,6 @@ export function refuseMalformed({ puts, deletes }: Batch): void {
 
 function refuseLength({ length }: Key): void {
   if (length < 1 || length > KEY_BYTES_MAX) {
-    throw new RangeError(`a key has 1 to ${KEY_BYTES_MAX} bytes, this one ${length}`);
+    throw new RangeError(`a key must have 1 to ${KEY_BYTES_MAX} bytes; this one has ${length}`);
   }
 }

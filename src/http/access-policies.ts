@@ -14,21 +14,21 @@ export function parsePolicies(body: Uint8Array, { letters }: { letters: string }
   const root = parseXml(body);
   if (root.name !== 'SignedIdentifiers') throw invalidXml('SignedIdentifiers is expected.');
   const policies = root.children.map((node) => parsePolicy(node, letters));
-  if (policies.length > POLICY_COUNT_MAX) throw invalidXml(`At most ${POLICY_COUNT_MAX} policies are kept.`);
+  if (policies.length > POLICY_COUNT_MAX) throw invalidXml(`At most ${POLICY_COUNT_MAX} policies are allowed.`);
   if (new Set(policies.map((policy) => policy.id)).size < policies.length) throw invalidXml('A policy id is repeated.');
   return policies;
 }
 
 function parsePolicy(node: XmlNode, letters: string): AccessPolicy {
-  if (node.name !== 'SignedIdentifier') throw invalidXml(`${node.name} is not known here.`);
+  if (node.name !== 'SignedIdentifier') throw invalidXml(`The element ${node.name} is not allowed here.`);
   const id = childNamed(node, 'Id')?.text.trim() ?? '';
-  if (id === '' || id.length > POLICY_ID_LENGTH_MAX) throw invalidXml('A policy id has 1 to 64 characters.');
+  if (id === '' || id.length > POLICY_ID_LENGTH_MAX) throw invalidXml('A policy id must have 1 to 64 characters.');
   const policy = childNamed(node, 'AccessPolicy');
   const start = timeIn(policy, 'Start');
   const expiry = timeIn(policy, 'Expiry');
   const permission = textIn(policy, 'Permission');
   if (permission !== undefined && !permission.split('').every((letter) => letters.includes(letter))) {
-    throw invalidXmlNode('Permission', permission, `Only the letters ${letters} mean something here.`);
+    throw invalidXmlNode('Permission', permission, `Only the letters ${letters} are allowed.`);
   }
   return {
     id,

@@ -358,13 +358,16 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
     message: 'The specified resource state could not be flushed from an SMB client in the specified time.',
   },
   DirectoryNotEmpty: { status: 409, message: 'The specified directory is not empty.' },
-  FileGenerationMismatch: { status: 409, message: 'The file was created anew since the previous snapshot was taken.' },
+  FileGenerationMismatch: {
+    status: 409,
+    message: 'The file has been recreated since the previous snapshot was taken.',
+  },
   FileInvalidPermission: { status: 400, message: 'The specified file permission is not valid.' },
   FileLockConflict: { status: 409, message: 'A portion of the specified file is locked by an SMB client.' },
   FileOAuthManagementApiRestrictedToSrp: {
     status: 409,
     message:
-      'This API takes bearer tokens in version 2024-11-04 and later. Use Shared Key or an account SAS with this one.',
+      'This API accepts bearer tokens in version 2024-11-04 and later. In this version, use Shared Key or an account SAS.',
   },
   InvalidFileOrDirectoryPathName: {
     status: 400,
@@ -383,10 +386,13 @@ export const FAULTS: Readonly<Record<ErrorCode, Fault>> = {
   ResourceAlreadyExists: { status: 409, message: 'The specified resource already exists.' },
   SMBDeletePending: { status: 409, message: 'The specified resource is marked for deletion by an SMB client.' },
   ShareAlreadyExists: { status: 409, message: 'The specified share already exists.' },
-  ShareHasSnapshots: { status: 409, message: 'The specified share has snapshots: delete them first, or with it.' },
+  ShareHasSnapshots: {
+    status: 409,
+    message: 'The specified share has snapshots. Delete them first, or together with the share.',
+  },
   ShareNotFound: { status: 404, message: 'The specified share does not exist.' },
   ShareSizeLimitReached: { status: 409, message: 'The share has reached its size limit.' },
-  ShareSnapshotCountExceeded: { status: 409, message: 'The share has as many snapshots as it can have.' },
+  ShareSnapshotCountExceeded: { status: 409, message: 'The share has the maximum number of snapshots.' },
   SharingViolation: { status: 409, message: 'The specified resource may be in use by an SMB client.' },
   ResourceNotFound: { status: 404, message: 'The specified resource does not exist.' },
   ResourceTypeMismatch: {

@@ -71,7 +71,7 @@ function splitParts(
       parts.push([]);
       partBytes = 0;
     } else if (part === undefined || isClosed) {
-      if (line !== '') throw malformed('There is text outside of the parts.');
+      if (line !== '') throw malformed('There is text outside the parts.');
     } else {
       partBytes += line.length + 2;
       if (partBytes > PART_BYTES_MAX) throw malformed(`A part is longer than ${PART_BYTES_MAX} bytes.`);
@@ -90,7 +90,7 @@ function* linesOf(text: string): Generator<string> {
     const cut = text.indexOf('\r\n', start);
     const end = cut < 0 ? text.length : cut;
     const line = text.slice(start, end);
-    if (CONTROL.test(line)) throw malformed('Lines end with CR LF and hold no other control characters.');
+    if (CONTROL.test(line)) throw malformed('Lines must end with CR LF and contain no other control characters.');
     yield line;
     start = end + 2;
   }
@@ -113,11 +113,11 @@ function parseRequestPart(lines: readonly string[]): RequestPart {
   const contentId = readPartHeaders(parseHeaders(cut < 0 ? lines : lines.slice(0, cut)));
   const [, method, url] = REQUEST_LINE.exec(cut < 0 ? '' : (lines[cut + 1] ?? '')) ?? [];
   if (method === undefined || url === undefined) {
-    throw malformed('A part is to begin with a line of the form: METHOD /path HTTP/1.1');
+    throw malformed('A part must begin with a line of the form: METHOD /path HTTP/1.1');
   }
   const head = lines.slice(cut + 2);
   const end = head.indexOf('');
-  if (end >= 0 && head.slice(end).some((line) => line !== '')) throw malformed('A part is not to have a body.');
+  if (end >= 0 && head.slice(end).some((line) => line !== '')) throw malformed('A part must not have a body.');
   return { contentId, method, url, headers: parseHeaders(end < 0 ? head : head.slice(0, end)) };
 }
 
@@ -126,7 +126,7 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 function parseHeaders(lines: readonly string[]): (readonly [name: string, value: string])[] {
   return lines.map((line) => {
     const header = parseHeaderLine(line);
-    if (header === null) throw malformed('A header is to be one line of the form: Name: value');
+    if (header === null) throw malformed('A header must be one line of the form: Name: value');
     return header;
   });
 }
@@ -156,15 +156,15 @@ export const isContentId = (text: string): boolean => CONTENT_ID.test(text);
 /** The Content-ID, of a part that is a request and nothing else. */
 function readPartHeaders(headers: readonly (readonly [name: string, value: string])[]): string | null {
   const values = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
-  if (values.size !== headers.length) throw malformed('A header of a part comes twice.');
+  if (values.size !== headers.length) throw malformed('A header of a part is repeated.');
   if (!/^application\/http *(;|$)/i.test(values.get('content-type') ?? '')) {
-    throw malformed('The Content-Type of a part is to be application/http.');
+    throw malformed('The Content-Type of a part must be application/http.');
   }
   if ((values.get('content-transfer-encoding') ?? 'binary').toLowerCase() !== 'binary') {
-    throw malformed('The Content-Transfer-Encoding of a part is to be binary.');
+    throw malformed('The Content-Transfer-Encoding of a part must be binary.');
   }
   const contentId = values.get('content-id') ?? null;
-  if (contentId !== null && !isContentId(contentId)) throw malformed('The Content-ID of a part is not readable.');
+  if (contentId !== null && !isContentId(contentId)) throw malformed('The Content-ID of a part is not valid.');
   return contentId;
 }
 

@@ -111,7 +111,7 @@ class WrongLength extends Error {
   override readonly name = 'WrongLength';
 
   constructor(sentBytes: number, announcedBytes: number) {
-    super(`a body of ${announcedBytes} bytes was announced, and ${sentBytes} came`);
+    super(`a body of ${announcedBytes} bytes was announced, but ${sentBytes} were sent`);
   }
 }
 

@@ -902,8 +902,8 @@ test('a client that leaves while its request is worked on is one line of log', a
 
 for (const [operation, complaint] of [
   ['breaking', /the disk cannot be read/],
-  ['short', /4194304 bytes was announced, and 3145728 came/],
-  ['long', /5 bytes was announced, and 1048576 came/],
+  ['short', /4194304 bytes was announced, but 3145728 were sent/],
+  ['long', /5 bytes was announced, but 1048576 were sent/],
 ] as const) {
   test(`a stream that is ${operation} cuts the connection, so that the client notices`, async (t) => {
     const { server, log } = await start(t);

@@ -32,7 +32,8 @@ export async function answerSetProperties(
 
 /** The secondary is the same store under another name, so it is always live and never behind. */
 export async function answerGetStats(storage: Storage, exchange: Exchange): Promise<Reply> {
-  if (!exchange.target.secondary) throw invalidQuery('comp', 'stats', 'Stats are asked of the secondary.');
+  if (!exchange.target.secondary)
+    throw invalidQuery('comp', 'stats', 'Stats are available only at the secondary endpoint.');
   const body = new XmlWriter()
     .open('StorageServiceStats')
     .open('GeoReplication')

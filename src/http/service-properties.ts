@@ -75,7 +75,7 @@ function parsePart(node: XmlNode, service: ServiceLetter): Partial<ServiceProper
   }
 }
 
-const unknownNode = ({ name }: XmlNode): StorageError => invalidXml(`${name} is not known here.`);
+const unknownNode = ({ name }: XmlNode): StorageError => invalidXml(`The element ${name} is not allowed here.`);
 
 function parseLogging(node: XmlNode): Logging {
   return {
@@ -90,7 +90,7 @@ function parseLogging(node: XmlNode): Logging {
 function parseMetrics(node: XmlNode): Metrics {
   const enabled = flag(node, 'Enabled');
   const hasApis = childNamed(node, 'IncludeAPIs') !== null;
-  if (hasApis && !enabled) throw invalidXml('IncludeAPIs goes only with enabled metrics.');
+  if (hasApis && !enabled) throw invalidXml('IncludeAPIs is allowed only if metrics are enabled.');
   return {
     version: text(node, 'Version'),
     enabled,
@@ -140,7 +140,7 @@ function parseStaticWebsite(node: XmlNode): StaticWebsite {
   const defaultIndexDocumentPath = documentPath(node, 'DefaultIndexDocumentPath');
   const errorDocument404Path = documentPath(node, 'ErrorDocument404Path');
   if (indexDocument?.includes('/') === true) {
-    throw invalidXmlNode('IndexDocument', indexDocument, 'It is a name, and no path.');
+    throw invalidXmlNode('IndexDocument', indexDocument, 'It must be a name, not a path.');
   }
   if (indexDocument !== null && defaultIndexDocumentPath !== null) {
     throw invalidXml('IndexDocument and DefaultIndexDocumentPath exclude each other.');

@@ -52,7 +52,7 @@ function parseKeyInfo(body: Uint8Array, nowMs: number): Omit<DelegationTerms, 'v
   if (refusal !== null) throw invalidXmlNode(refusal.node, textOf(info, refusal.node), refusal.reason);
   const delegatedTenantId = textOf(info, 'DelegatedUserTid');
   if (delegatedTenantId.length > TENANT_LENGTH_MAX) {
-    throw invalidXmlNode('DelegatedUserTid', delegatedTenantId, 'Too long for a tenant.');
+    throw invalidXmlNode('DelegatedUserTid', delegatedTenantId, 'Too long for a tenant id.');
   }
   return { ...period, delegatedTenantId };
 }

@@ -51,7 +51,10 @@ export function refuseAddress(address: string, { port, isOwnPort }: Guard): Sour
     return new SourceUnreachable('forbidden', `${address} is an address that this server does not connect to.`);
   }
   if (isOwnPort(port) && isIn(THIS_MACHINE, address)) {
-    return new SourceUnreachable('forbidden', 'It is this server under another name: use the name that requests use.');
+    return new SourceUnreachable(
+      'forbidden',
+      'The source is this server under another name. Use the name that the request uses.',
+    );
   }
   return null;
 }

@@ -66,7 +66,7 @@ export class WholeBody implements OutsideBody {
 }
 
 const brokeOff = (shown: string, cause?: unknown): SourceUnreachable =>
-  new SourceUnreachable('brokeOff', `${shown} broke off before its end.`, { cause });
+  new SourceUnreachable('brokeOff', `${shown} broke off before the end.`, { cause });
 
 /** A part of a body, which must be there in full. The rest of the body is not waited for. */
 export class PartBody implements OutsideBody {

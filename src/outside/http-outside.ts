@@ -141,7 +141,7 @@ class HttpOutside implements Outside {
 function parseSourceUrl(text: string, base?: URL): URL {
   const url = URL.canParse(text, base?.href) ? new URL(text, base) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new SourceUnreachable('malformed', `${showUrl(text)} is not a URL that can be asked.`);
+    throw new SourceUnreachable('malformed', `${showUrl(text)} is not a URL that this server can read from.`);
   }
   return url;
 }

@@ -50,7 +50,7 @@ async function readWhole(response: IncomingMessage, terms: ReplyTerms): Promise<
   // Of an answer that ends when the connection does, nobody can tell whether that was its end.
   const isChunked = response.headers['transfer-encoding'] !== undefined;
   const bytes = isChunked ? await gather(body, { bytesMax: terms.unannouncedBytesMax }) : null;
-  if (bytes === null) throw unusable(terms, 'does not say how long it is');
+  if (bytes === null) throw unusable(terms, 'does not say how long its content is');
   return { lengthBytes: bytes.length, body: new HeldBody(bytes) };
 }
 
@@ -59,13 +59,13 @@ type Part = Pick<OutsideReply, 'status' | 'lengthBytes' | 'totalBytes' | 'body'>
 /** The source gave a range: it must be the one that was asked for, as far as the source reaches. */
 function readPart(response: IncomingMessage, range: ByteRange | null, terms: ReplyTerms): Part {
   const given = contentRangeOf(response);
-  if (range === null || given === null) throw unusable(terms, 'gave a range that was not asked for');
+  if (range === null || given === null) throw unusable(terms, 'returned a range although none was requested');
   const { offsetBytes, lengthBytes, totalBytes } = given;
   const endBytes = offsetBytes + lengthBytes;
   const askedEndBytes = range.lastOffsetBytes === null ? Number.POSITIVE_INFINITY : range.lastOffsetBytes + 1;
   const isAsked = offsetBytes === range.firstOffsetBytes && endBytes <= askedEndBytes;
   const isAll = endBytes === askedEndBytes || totalBytes === null || endBytes === totalBytes;
-  if (!isAsked || !isAll) throw unusable(terms, 'gave another range than was asked for');
+  if (!isAsked || !isAll) throw unusable(terms, 'did not return the requested range');
   const body = new PartBody(new WholeBody(response, terms), { lengthBytes, shown: terms.shown });
   return { status: 206, lengthBytes, totalBytes, body };
 }

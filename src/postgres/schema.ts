@@ -69,7 +69,7 @@ export async function prepareSchema(database: Database): Promise<{ storeId: stri
     const storeId = await setting(connection, 'store');
     if (found > SCHEMA_VERSION) {
       throw new SchemaError(
-        `the database is of a later release (schema ${found}, this one knows ${SCHEMA_VERSION}): run that release`,
+        `it belongs to a later release of Larimar (schema ${found}; this one knows ${SCHEMA_VERSION}): run that release`,
       );
     }
     return { storeId };
@@ -96,7 +96,7 @@ async function persist<T>(run: () => Promise<T>): Promise<T> {
     } catch (error) {
       const state = sqlStateOf(error) ?? '';
       if (NOT_ALLOWED.has(state)) {
-        throw new SchemaError(`the database user may not make tables: ${(error as Error).message}`);
+        throw new SchemaError(`the database user may not create tables: ${(error as Error).message}`);
       }
       if (attempt >= ATTEMPTS_MAX || !(isContended(error) || MADE_BY_ANOTHER.has(state))) throw error;
       await delay(Math.random() * PAUSE_MAX_MS);

@@ -63,7 +63,7 @@ function fieldIndex(column: Column, query: Query, header: Header): number {
   if (named !== -1) return named;
   if (ordinal !== undefined) return Number(ordinal) - 1;
   if (header === null) {
-    throw new QueryRefused('Without headers, columns are called _1, _2 and so on', column.position);
+    throw new QueryRefused('Without headers, the columns are named _1, _2 and so on', column.position);
   }
   if (header.length === 0) return 0;
   throw new QueryRefused(`There is no column "${step.name}"`, column.position);
@@ -83,7 +83,7 @@ export function stepInto(step: PathStep): (value: Value) => Value {
     case 'index':
       return (value) => (Array.isArray(value) ? (value as readonly Value[])[step.index] : undefined);
     case 'each':
-      throw new TypeError('[*] is not a step of a column');
+      throw new TypeError('[*] is not allowed in the path of a column');
   }
 }
 

@@ -267,11 +267,11 @@ describe('a query that does not fit its data is refused:', () => {
     ['SELECT _0 FROM BlobStorage', {}, /Without headers/],
     ['SELECT * FROM BlobStorage[*].a', {}, /has no paths/],
     ['SELECT sys.split(10485760) FROM BlobStorage', { isDelimited: false }, /delimited text/],
-    ['SELECT COUNT(*), _1 FROM BlobStorage', {}, /inside of one.*position 18/],
-    ['SELECT SUM(COUNT(*)) FROM BlobStorage', {}, /COUNT cannot stand here.*position 12/],
-    ['SELECT * FROM BlobStorage WHERE COUNT(*) > 1', {}, /COUNT cannot stand here/],
+    ['SELECT COUNT(*), _1 FROM BlobStorage', {}, /inside an aggregate.*position 18/],
+    ['SELECT SUM(COUNT(*)) FROM BlobStorage', {}, /COUNT is not allowed here.*position 12/],
+    ['SELECT * FROM BlobStorage WHERE COUNT(*) > 1', {}, /COUNT is not allowed here/],
     ["SELECT * FROM BlobStorage WHERE _1 LIKE 'a!' ESCAPE '!'", {}, /ends with its escape.*position 41/],
-    ["SELECT * FROM BlobStorage WHERE _1 LIKE 'a' ESCAPE 'ab'", {}, /one character/],
+    ["SELECT * FROM BlobStorage WHERE _1 LIKE 'a' ESCAPE 'ab'", {}, /single character/],
     [`SELECT * FROM BlobStorage WHERE _1 LIKE '${'a'.repeat(4001)}'`, {}, /up to 4000/],
   ];
   for (const [text, { isDelimited = true, header = null }, message] of refusals) {

@@ -204,7 +204,7 @@ function readPattern(pattern: Value, escape: Value, hasEscape: boolean): LikePat
   if (isAbsent(pattern) || (hasEscape && isAbsent(escape))) return null;
   if (!hasEscape) return parseLike(toText(pattern), null);
   const character = toText(escape as Exclude<Value, null | undefined>);
-  if (characterCount(character) !== 1) throw new RecordError('InvalidArgument', 'ESCAPE takes one character.');
+  if (characterCount(character) !== 1) throw new RecordError('InvalidArgument', 'ESCAPE must be a single character.');
   return parseLike(toText(pattern), character);
 }
 

@@ -58,7 +58,7 @@ function addMs(part: keyof typeof MS_OF_PART, quantity: number, timestamp: Times
 function withinReach(timestamp: Timestamp | null): Timestamp {
   const year = timestamp?.civil().year ?? 0;
   if (timestamp === null || year < 1 || year > 9999) {
-    throw new RecordError('ArithmeticOverflow', 'The timestamp is outside of the years 1 to 9999.');
+    throw new RecordError('ArithmeticOverflow', 'The timestamp is not in the years 1 to 9999.');
   }
   return timestamp;
 }

@@ -134,7 +134,7 @@ test('a record may have a megabyte, and not more', () => {
   const line = Buffer.alloc(RECORD_BYTES_MAX, 'x');
   line[RECORD_BYTES_MAX - 1] = 0x0a;
   assert.equal(read(line)[0]?.[0]?.length, RECORD_BYTES_MAX - 1);
-  const tooLong = `A record has up to ${RECORD_BYTES_MAX} bytes. @2`;
+  const tooLong = `A record can have up to ${RECORD_BYTES_MAX} bytes. @2`;
   for (const start of ['a\nx', 'a\n"']) {
     const bytes = Buffer.concat([Buffer.from(start), line, Buffer.from('"\nb\n')]);
     assert.deepEqual(read(bytes), [['a'], tooLong]);

@@ -40,13 +40,13 @@ export function formatFault(format: Format): string | null {
   const separators =
     format.kind === 'json' ? [format.recordSeparator] : [format.recordSeparator, format.columnSeparator];
   if (separators.some((text) => text === '' || text.length > SEPARATOR_LENGTH_MAX)) {
-    return `A separator has 1 to ${SEPARATOR_LENGTH_MAX} characters.`;
+    return `A separator must have 1 to ${SEPARATOR_LENGTH_MAX} characters.`;
   }
   return format.kind === 'json' ? jsonFault(format) : delimitedFault(format);
 }
 
 function jsonFault({ recordSeparator }: JsonFormat): string | null {
-  return BEGINS_JSON.test(recordSeparator) ? 'A record separator of JSON must not begin like a value.' : null;
+  return BEGINS_JSON.test(recordSeparator) ? 'A record separator for JSON must not begin like a value.' : null;
 }
 
 function delimitedFault({ columnSeparator, recordSeparator, fieldQuote, escape }: DelimitedFormat): string | null {
@@ -55,7 +55,7 @@ function delimitedFault({ columnSeparator, recordSeparator, fieldQuote, escape }
   }
   for (const character of [fieldQuote, escape]) {
     if (character === null) continue;
-    if (characterCount(character) !== 1) return 'The field quote and the escape character are one character each.';
+    if (characterCount(character) !== 1) return 'The field quote and the escape character must be one character each.';
     if (columnSeparator.startsWith(character) || recordSeparator.startsWith(character)) {
       return 'The field quote and the escape character must differ from the separators.';
     }

@@ -20,7 +20,7 @@ export interface LikePattern {
 
 export function parseLike(pattern: string, escape: string | null): LikePattern {
   if (pattern.length > PATTERN_LENGTH_MAX)
-    throw invalidPattern(`A pattern has up to ${PATTERN_LENGTH_MAX} characters.`);
+    throw invalidPattern(`A pattern can have up to ${PATTERN_LENGTH_MAX} characters.`);
   const pieces: (string | null)[][] = [[]];
   const characters = Array.from(pattern);
   for (let at = 0; at < characters.length; at++) {

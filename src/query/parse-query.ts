@@ -57,14 +57,15 @@ function parseSplit(cursor: TokenCursor): Query['select'] {
   cursor.expectSymbol('(');
   const { position } = cursor;
   const sizeBytes = parseWhole(cursor, 'a size in bytes');
-  if (sizeBytes < SPLIT_BYTES_MIN) throw new QueryRefused(`A split has at least ${SPLIT_BYTES_MIN} bytes`, position);
+  if (sizeBytes < SPLIT_BYTES_MIN)
+    throw new QueryRefused(`A split must have at least ${SPLIT_BYTES_MIN} bytes`, position);
   cursor.expectSymbol(')');
   return { kind: 'split', sizeBytes };
 }
 
 function refuseMoreThanSplit({ select, where, limitCount, tablePath, position }: Query): void {
   if (select.kind !== 'split' || (where === null && limitCount === null && tablePath.length === 0)) return;
-  throw new QueryRefused('sys.split is for a whole blob: no path, WHERE or LIMIT', position);
+  throw new QueryRefused('sys.split is for a whole blob, without a path, WHERE or LIMIT', position);
 }
 
 function parseTable(cursor: TokenCursor): { tablePath: readonly PathStep[]; tableName: string } {

@@ -57,7 +57,7 @@ function compileWhere({ where }: Query, surroundings: Surroundings): (row: Value
 }
 
 function refuseAggregate({ name, position }: Aggregate): never {
-  throw new QueryRefused(`${name.toUpperCase()} cannot stand here`, position);
+  throw new QueryRefused(`${name.toUpperCase()} is not allowed here`, position);
 }
 
 type Projection = Omit<Plan, 'wants'>;
@@ -132,5 +132,5 @@ function accumulate(slots: readonly Slot[], row: Value): null {
 const NO_COLUMNS: Columns = { read: refuseColumn, probe: refuseColumn };
 
 function refuseColumn({ position }: { position: number }): never {
-  throw new QueryRefused('Beside an aggregate, a column can only stand inside of one', position);
+  throw new QueryRefused('Next to an aggregate, a column is allowed only inside an aggregate', position);
 }

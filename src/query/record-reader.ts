@@ -94,6 +94,6 @@ export abstract class RecordReader {
   }
 
   #tooLarge(): RecordError {
-    return new RecordError('RecordTooLarge', `A record has up to ${RECORD_BYTES_MAX} bytes.`, { isFatal: true });
+    return new RecordError('RecordTooLarge', `A record can have up to ${RECORD_BYTES_MAX} bytes.`, { isFatal: true });
   }
 }

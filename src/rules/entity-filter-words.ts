@@ -161,7 +161,7 @@ function parseQuoted(prefix: string, text: string): EdmValue | string {
     case 'binary':
       return parseHex(text);
     default:
-      return `is not a literal: what stands before a quote is datetime, guid, X, binary, or nothing and then a space.`;
+      return 'is not a literal: only datetime, guid, X or binary may come directly before a quote.';
   }
 }
 

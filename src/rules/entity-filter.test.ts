@@ -159,7 +159,7 @@ describe('the parser refuses', () => {
     [
       `A eq'x'`,
       `eq'x' at position 3 of the filter is not a literal: ` +
-        'what stands before a quote is datetime, guid, X, binary, or nothing and then a space.',
+        'only datetime, guid, X or binary may come directly before a quote.',
     ],
     ['A eq 12abc', '12abc at position 6 of the filter is not a number.'],
     ['A eq 1.2.3', '1.2.3 at position 6 of the filter is not a number.'],

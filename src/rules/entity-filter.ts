@@ -267,8 +267,8 @@ class FilterParser {
 
   #refuseNull({ position }: Term): null {
     return this.#refuse(
-      `No property is null, so nothing compares with the null at position ${position} of the filter. ` +
-        `Entities without the property Name are found by not (Name ne ''), if it is a text in all others.`,
+      `No property is null, so nothing can be compared with the null at position ${position} of the filter. ` +
+        `To find entities without the property Name, use not (Name ne ''), if it is a string in all others.`,
     );
   }
 }

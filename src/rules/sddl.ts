@@ -94,8 +94,8 @@ export function parseSddl(text: string): SecurityDescriptor | Refused {
   // A part reaches up to the next letter with a colon behind it: within a part none ever stands.
   for (const piece of rest.split(/(?=[OGDS]:)/)) {
     const name = piece.slice(0, 2);
-    if (!/^[OGDS]:$/.test(name)) return refused('Each part begins with O:, G:, D: or S:.');
-    if (parts.has(name)) return refused(`${name} stands there twice.`);
+    if (!/^[OGDS]:$/.test(name)) return refused('Each part must begin with O:, G:, D: or S:.');
+    if (parts.has(name)) return refused(`${name} appears twice.`);
     parts.set(name, piece.slice(2));
   }
   const owner = parseNamed(parts.get('O:'));
@@ -120,7 +120,7 @@ const DOMAIN_RELATIVE: ReadonlySet<string> = new Set(
 const unknownSid = (text: string): Refused =>
   refused(
     DOMAIN_RELATIVE.has(text)
-      ? `${text} means another in every domain: its identifier is to be written, as S-1-….`
+      ? `${text} stands for a different account in every domain: write its identifier (S-1-…) instead.`
       : `${text} is not an identifier.`,
   );
 
@@ -129,11 +129,11 @@ const LIST = /^((?:P|AR|AI|NO_ACCESS_CONTROL)*)((?:\([^()]+\))*)$/;
 function parseAcl(text: string | undefined, types: ReadonlySet<AceType>): Acl | null | Refused {
   if (text === undefined) return null;
   const match = LIST.exec(text);
-  if (match === null) return refused('A list is flags, and entries in parentheses.');
+  if (match === null) return refused('A list must consist of flags, followed by entries in parentheses.');
   const words: readonly string[] = (match[1] as string).match(/P|AR|AI|NO_ACCESS_CONTROL/g) ?? [];
   const entries: readonly string[] = (match[2] as string).match(/[^()]+/g) ?? [];
   const isThere = !words.includes(NO_LIST);
-  if (!isThere && entries.length > 0) return refused(`A list with ${NO_LIST} has no entries.`);
+  if (!isThere && entries.length > 0) return refused(`A list with ${NO_LIST} must not have entries.`);
   const aces: Ace[] = [];
   for (const entry of entries) {
     const ace = parseAce(entry, types);
@@ -151,10 +151,10 @@ function parseAcl(text: string | undefined, types: ReadonlySet<AceType>): Acl | 
 
 function parseAce(text: string, types: ReadonlySet<AceType>): Ace | Refused {
   const [word = '', flagWords = '', rightWords = '', objectType, inheritedType, who, ...more] = text.split(';');
-  if (who === undefined || more.length > 0) return refused('An entry has six parts.');
+  if (who === undefined || more.length > 0) return refused('An entry must have six parts.');
   const type = TYPE_OF.get(word);
-  if (type === undefined || !types.has(type)) return refused(`Entries of type ${word} are not kept in this list.`);
-  if (objectType !== '' || inheritedType !== '') return refused('Entries for one type of object are not kept.');
+  if (type === undefined || !types.has(type)) return refused(`Entries of type ${word} are not allowed in this list.`);
+  if (objectType !== '' || inheritedType !== '') return refused('Entries for one type of object are not supported.');
   const flags = bitsOf(flagWords, FLAGS);
   if (flags === null) return refused(`${flagWords} are not flags of an entry.`);
   const mask = parseRights(rightWords, type);

@@ -129,7 +129,7 @@ describe('bytes that are no descriptor:', () => {
     ['with more entries than the list has', withByte(0x14 + 4, 4), /shorter than its entries/],
     ['with an entry for one type of object', withByte(0x1c, 5), /type 5/],
     ['with an audit among who may do what', withByte(0x1c, 2), /type 2/],
-    ['with an entry that goes on behind the list', withByte(0x1c + 3, 1), /names nobody/],
+    ['with an entry that goes on behind the list', withByte(0x1c + 3, 1), /no valid identifier/],
   ] as const) {
     test(name, () => {
       const refused = decodeDescriptor(bytes);

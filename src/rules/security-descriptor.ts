@@ -141,7 +141,8 @@ function encodeAcl(aces: readonly Ace[], into: DataView, aclAt: number): void {
 
 export function decodeDescriptor(bytes: Uint8Array): SecurityDescriptor | Refused {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < HEAD_BYTES || view.getUint8(0) !== REVISION) return refused('It has no head of a descriptor.');
+  if (bytes.length < HEAD_BYTES || view.getUint8(0) !== REVISION)
+    return refused('It does not begin with the header of a security descriptor.');
   const control = view.getUint16(2, true);
   if ((control & SELF_RELATIVE) === 0) return refused('It is not self-relative.');
   const owner = decodeSidAt(view, view.getUint32(4, true));
@@ -177,9 +178,10 @@ function decodeAclAt(
 }
 
 function decodeAces(view: DataView, aclAt: number, types: ReadonlySet<AceType>): readonly Ace[] | Refused {
-  if (aclAt < HEAD_BYTES || aclAt + ACL_HEAD_BYTES > view.byteLength) return refused('A list lies outside.');
+  if (aclAt < HEAD_BYTES || aclAt + ACL_HEAD_BYTES > view.byteLength)
+    return refused('A list lies outside the descriptor.');
   const end = aclAt + view.getUint16(aclAt + 2, true);
-  if (end > view.byteLength) return refused('A list lies outside.');
+  if (end > view.byteLength) return refused('A list lies outside the descriptor.');
   const aces: Ace[] = [];
   let at = aclAt + ACL_HEAD_BYTES;
   for (let left = view.getUint16(aclAt + 4, true); left > 0; left--) {
@@ -187,10 +189,10 @@ function decodeAces(view: DataView, aclAt: number, types: ReadonlySet<AceType>):
     const next = at + view.getUint16(at + 2, true);
     const type = ACE_TYPES.get(view.getUint8(at));
     if (type === undefined || !types.has(type)) {
-      return refused(`Entries of type ${view.getUint8(at)} are not kept in this list.`);
+      return refused(`Entries of type ${view.getUint8(at)} are not allowed in this list.`);
     }
     const sid = next > end ? null : decodeSid(view, at + ACE_HEAD_BYTES, next);
-    if (sid === null) return refused('An entry names nobody.');
+    if (sid === null) return refused('An entry has no valid identifier.');
     aces.push({ type, flags: view.getUint8(at + 1) & KNOWN_FLAGS, mask: view.getUint32(at + 4, true), sid });
     at = next;
   }

@@ -501,12 +501,12 @@ describe('a fault is found', () => {
     [
       'the row of a large blob’s extent is missing',
       async (store) => remove(store, extentKey({ id: await contentId(store, 'large'), inline: false })),
-      /extent \w+ is named by a record and has none itself/,
+      /a record refers to extent \w+, which has no record itself/,
     ],
     [
       'the row of a small blob’s extent is missing',
       async (store) => remove(store, extentKey({ id: await contentId(store, 'small'), inline: true })),
-      /extent \w+ is named by a record and has none itself/,
+      /a record refers to extent \w+, which has no record itself/,
     ],
     [
       'the row of a committed block’s extent is missing',
@@ -515,7 +515,7 @@ describe('a fault is found', () => {
         const [block] = decodeLayout((layout as Entry).value);
         await remove(store, extentKey((block as { extent: { id: string; inline: boolean } }).extent));
       },
-      /extent \w+ is named by a record and has none itself/,
+      /a record refers to extent \w+, which has no record itself/,
     ],
     [
       'the row of a staged block’s extent is missing',
@@ -524,13 +524,13 @@ describe('a fault is found', () => {
         const { extent } = decodeJson<{ extent: { id: string; inline: boolean } }>((staged as Entry).value);
         await remove(store, extentKey(extent));
       },
-      /extent \w+ is named by a record and has none itself/,
+      /a record refers to extent \w+, which has no record itself/,
     ],
     [
       'a small extent has another length than its blob',
       async (store) =>
         put(store, extentKey({ id: await contentId(store, 'small'), inline: true }), encodeInline(Buffer.alloc(11))),
-      /extent \w+ has 11 bytes, and is named with 10/,
+      /extent \w+ has 11 bytes, but should have 10/,
     ],
     [
       'a blob has another length than its blocks',
@@ -538,7 +538,7 @@ describe('a fault is found', () => {
         const { key, blob } = await blobEntry(store, 'blocks');
         await put(store, key, encodeJson({ ...blob, lengthBytes: 5 }));
       },
-      /blob blocks has 5 bytes, its blocks 40970/,
+      /blob blocks has 5 bytes, but its blocks have 40970/,
     ],
     [
       'an empty blob has a length',
@@ -546,12 +546,12 @@ describe('a fault is found', () => {
         const { key, blob } = await blobEntry(store, 'empty');
         await put(store, key, encodeJson({ ...blob, lengthBytes: 5 }));
       },
-      /blob empty has a length and no content/,
+      /blob empty has a length but no content/,
     ],
     [
       'an extent is named by nothing',
       (store) => put(store, extentKey({ id: UNUSED_ID, inline: true }), encodeInline(small)),
-      /extent 0123456789abcdef01234567 is named by nothing/,
+      /no record refers to extent 0123456789abcdef01234567/,
     ],
     [
       'a block list is named by nothing',
@@ -561,7 +561,7 @@ describe('a fault is found', () => {
     [
       'a block list is missing',
       async (store) => remove(store, layoutKey(await contentId(store, 'blocks'))),
-      /blob blocks names block list \w+, which is missing/,
+      /blob blocks refers to block list \w+, which is missing/,
     ],
     [
       'a blob stands in no container',
@@ -570,7 +570,7 @@ describe('a fault is found', () => {
         const { blob: key } = blobKeys({ account: 'account1', containerId: UNUSED_ID, name: 'lost' });
         await put(store, key, encodeJson(blob));
       },
-      /blob lost stands in no container/,
+      /blob lost belongs to no container/,
     ],
     [
       'a staged block belongs to no blob',
@@ -578,7 +578,7 @@ describe('a fault is found', () => {
         const [staged] = await inTable(store, 'K');
         await put(store, stagedBlockKey(UNUSED_ID, 'AAAA'), (staged as Entry).value);
       },
-      /block AAAA is staged for no blob/,
+      /staged block AAAA belongs to no blob/,
     ],
     [
       'two containers share an id',
@@ -586,7 +586,7 @@ describe('a fault is found', () => {
         const [container] = await inTable(store, 'C');
         await put(store, Buffer.from('Caccount1\0other'), (container as Entry).value);
       },
-      /container other shares its id with another/,
+      /container other has the same id as another container/,
     ],
     [
       'the content of an extent is missing',
@@ -609,7 +609,7 @@ describe('a fault is found', () => {
     [
       'the content store holds what nothing names',
       (store) => store.content.write(UNUSED_ID, piecesOf(large), large.length),
-      /1 extents \(20480 bytes\) in the content store are named by nothing/,
+      /extents that no record refers to: 1 \(20480 bytes\)/,
     ],
     [
       'the block list that garbage is told apart by is missing',
@@ -676,12 +676,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
     [
       'nobody counts the holders of an extent',
       async (store) => remove(store, referencesKey(await contentId(store, 'whole', 'snapshot'))),
-      /^\w+ has 2 holders, and one is counted/,
+      /^the reference count of \w+ is 1, but should be 2/,
     ],
     [
       'nobody counts the holders of a list of appended blocks',
       async (store) => remove(store, referencesKey((await appendedIn(store)).lists[0]?.id as string)),
-      /^\w+ has 2 holders, and one is counted/,
+      /^the reference count of \w+ is 1, but should be 2/,
     ],
     [
       'nobody counts the block lists that have an extent in common',
@@ -689,12 +689,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { extent } = decodeLayout((await firstIn(store, 'L')).value)[0] as { extent: ExtentRef };
         await remove(store, referencesKey(extent.id));
       },
-      /^\w+ has 2 holders, and one is counted/,
+      /^the reference count of \w+ is 1, but should be 2/,
     ],
     [
       'nobody counts the chunks that have an extent in common',
       async (store) => remove(store, referencesKey(await sharedByChunks(store))),
-      /^\w+ has 2 holders, and one is counted/,
+      /^the reference count of \w+ is 1, but should be 2/,
     ],
     [
       'more holders are counted than there are',
@@ -702,22 +702,22 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { key, value } = await firstIn(store, 'R');
         await put(store, key, encodeJson({ count: decodeJson<ReferencesRecord>(value).count + 1 }));
       },
-      /^\w+ has 2 holders, and 3 are counted/,
+      /^the reference count of \w+ is 3, but should be 2/,
     ],
     [
       'the holders of what is not there are counted',
       (store) => put(store, referencesKey(UNUSED_ID), encodeJson({ count: 2 })),
-      /^0123456789abcdef01234567 has 0 holders, and 2 are counted/,
+      /^the reference count of 0123456789abcdef01234567 is 2, but should be 0/,
     ],
     [
       'a blob takes itself for the only holder of its content',
       async (store) => changeBlob(store, await blobEntry(store, 'whole', 'snapshot'), { isShared: undefined }),
-      /^\w+ has 2 holders, and one takes itself for the only one/,
+      /^\w+ has 2 references, but one of them is not marked as shared/,
     ],
     [
       'a blob takes itself for the only one with its blocks',
       async (store) => changeBlob(store, await blobEntry(store, 'blocks'), { isShared: undefined }),
-      /^\w+ has 2 holders, and one takes itself for the only one/,
+      /^\w+ has 2 references, but one of them is not marked as shared/,
     ],
     [
       'two blobs hold one block list, and nobody knows',
@@ -728,7 +728,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
           lengthBytes: blob.lengthBytes,
         });
       },
-      /^\w+ has 2 holders, and one is counted/,
+      /^the reference count of \w+ is 1, but should be 2/,
     ],
   ];
 
@@ -736,19 +736,19 @@ describe('a fault in what several hold, or what stands beside the blob, is found
     [
       'a block is missing in the middle of a list',
       async (store) => remove(store, (await blocksOf(store))[1] as Uint8Array),
-      /^list \w+ has a block at 20490, and should have one at 10/,
+      /^append list \w+ has its next block at byte 20490, but should have it at byte 10/,
     ],
     [
       'the last block of a list is missing',
       async (store) => remove(store, (await blocksOf(store)).at(-1) as Uint8Array),
-      /^list \w+ has no block that ends at \d+/,
+      /^append list \w+ has no block that ends at byte \d+/,
     ],
     [
       'all blocks of a list are missing',
       async (store) => {
         for (const key of await blocksOf(store)) await remove(store, key);
       },
-      /^list \w+ has no block that ends at \d+/,
+      /^append list \w+ has no block that ends at byte \d+/,
     ],
     [
       'a list has a block behind its end',
@@ -757,12 +757,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { lengthBytes } = (await blobEntry(store, 'log')).blob;
         await put(store, appendedBlockKey(idOf(key), lengthBytes), value);
       },
-      /^list \w+ has blocks up to \d+, its blob only to \d+/,
+      /^append list \w+ has blocks up to byte \d+, but its blob ends at byte \d+/,
     ],
     [
       'a block belongs to no list',
       async (store) => put(store, appendedBlockKey(UNUSED_ID, 0), (await firstIn(store, 'A')).value),
-      /^a block of list 0123456789abcdef01234567 belongs to no blob/,
+      /^a block of append list 0123456789abcdef01234567 belongs to no blob/,
     ],
     [
       'two blobs append to one list',
@@ -780,12 +780,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const content = { ...(await appendedIn(store)), blockCount: 7 };
         await changeBlob(store, await blobEntry(store, 'log'), { content });
       },
-      /^blob log says that it has 7 blocks, and has 5/,
+      /^blob log should have 7 blocks, but has 5/,
     ],
     [
       'an append blob has another length than its blocks',
       async (store) => changeBlob(store, await blobEntry(store, 'log'), { lengthBytes: 7 }),
-      /^blob log has 7 bytes, its blocks \d+/,
+      /^blob log has 7 bytes, but its blocks have \d+/,
     ],
   ];
 
@@ -793,17 +793,17 @@ describe('a fault in what several hold, or what stands beside the blob, is found
     [
       'a chunk of pages is missing',
       async (store) => remove(store, (await inTable(store, 'M')).at(-1)?.key as Uint8Array),
-      /^\w+ has 1 holders, and 2 are counted/,
+      /^the reference count of \w+ is 2, but should be 1/,
     ],
     [
       'an earlier state of a chunk is missing',
       async (store) => remove(store, (await firstIn(store, 'H')).key),
-      /^the index names an earlier state of chunk \d+ of map \w+ that is not there/,
+      /^the index lists an earlier state of chunk \d+ of page map \w+ that does not exist/,
     ],
     [
       'an earlier state of a chunk is not in the index',
       async (store) => remove(store, (await firstIn(store, 'N')).key),
-      /^an earlier state of chunk \d+ of map \w+ is not in the index/,
+      /^an earlier state of chunk \d+ of page map \w+ is missing from the index/,
     ],
     [
       'the epoch that a snapshot holds is not noted',
@@ -811,12 +811,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { id, epoch } = await pagesIn(store, 'snapshot');
         await remove(store, epochKey(id, epoch));
       },
-      /^a record holds epoch \d+ of map \w+, which is not noted/,
+      /^a record holds epoch \d+ of page map \w+, which does not exist/,
     ],
     [
       'an epoch is noted that no record holds',
       async (store) => put(store, epochKey((await pagesIn(store)).id, 99), Buffer.alloc(0)),
-      /^epoch 99 of map \w+ is held by no record/,
+      /^no record holds epoch 99 of page map \w+/,
     ],
     [
       'two records hold one epoch',
@@ -824,12 +824,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const content = await pagesIn(store);
         await changeBlob(store, await blobEntry(store, 'disk', 'snapshot'), { content });
       },
-      /^epoch \d+ of map \w+ is held twice/,
+      /^epoch \d+ of page map \w+ is held by two records/,
     ],
     [
       'a chunk cannot be read',
       async (store) => put(store, (await firstIn(store, 'M')).key, Buffer.from([0xee, 1])),
-      /^chunk \d+ of map \w+ cannot be read/,
+      /^chunk \d+ of page map \w+ cannot be read/,
     ],
   ];
 
@@ -837,17 +837,17 @@ describe('a fault in what several hold, or what stands beside the blob, is found
     [
       'the index of tags lacks a row',
       async (store) => remove(store, (await firstIn(store, 'T')).key),
-      /^blob tagged has the tag colour, the index has not/,
+      /^tag colour of blob tagged is missing from the index/,
     ],
     [
       'the index of tags has a row of a tag that the blob lacks',
       async (store) => changeBlob(store, await blobEntry(store, 'tagged'), { tags: [['colour', 'blue']] }),
-      /^the index has the tag size of blob tagged, which has it not/,
+      /^the index lists tag size for blob tagged, which does not have it/,
     ],
     [
       'the index of tags has a row of a blob that is not there',
       async (store) => remove(store, (await blobEntry(store, 'tagged')).key),
-      /^the index has the tag colour of blob tagged, which has it not/,
+      /^the index lists tag colour for blob tagged, which does not have it/,
     ],
     [
       'a row of the index of tags stands in another container',
@@ -856,7 +856,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         key.write(UNUSED_ID, `T${ACCOUNT}\0`.length, 'hex');
         await put(store, key, Buffer.alloc(0));
       },
-      /^the index has the tag colour of blob tagged, which has it not/,
+      /^the index lists tag colour for blob tagged, which does not have it/,
     ],
   ];
 
@@ -872,12 +872,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         );
         await put(store, key, encodeJson({ ...blob, content: { kind: 'empty' }, lengthBytes: 0 }));
       },
-      /^blob lost stands in no container/,
+      /^blob lost belongs to no container/,
     ],
     [
       'the content of a snapshot is missing',
       async (store) => remove(store, extentKey({ id: await contentId(store, 'whole', 'snapshot'), inline: false })),
-      /^extent \w+ is named by a record and has none itself/,
+      /^a record refers to extent \w+, which has no record itself/,
     ],
     [
       'the content of a blob in a deleted container is missing',
@@ -885,12 +885,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { blob } = await blobIn(store, await deletedContainerId(store));
         await remove(store, extentKey({ id: (blob.content as { id: string }).id, inline: false }));
       },
-      /^extent \w+ is named by a record and has none itself/,
+      /^a record refers to extent \w+, which has no record itself/,
     ],
     [
       'a deleted container is missing, and its blobs are not',
       async (store) => remove(store, (await firstIn(store, 'D')).key),
-      /^blob large stands in no container/,
+      /^blob large belongs to no container/,
     ],
     [
       'a deleted container is not marked as such',
@@ -898,7 +898,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { key, value } = await firstIn(store, 'D');
         await put(store, key, encodeJson({ ...decodeJson<ContainerRecord>(value), deleted: undefined }));
       },
-      /^deleted container restorable is not deleted/,
+      /^deleted container restorable is not marked as deleted/,
     ],
     [
       'a deleted container stands under another id',
@@ -906,12 +906,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { value } = await firstIn(store, 'D');
         await put(store, Buffer.from(`D${ACCOUNT}\0other\0${UNUSED_ID}`), value);
       },
-      /^deleted container other stands under the id of another/,
+      /^deleted container other is stored under another id/,
     ],
     [
       'a deleted state is not marked as such',
       async (store) => changeBlob(store, await blobEntry(store, 'deleted', 'deleted'), { deleted: undefined }),
-      /^a deleted state of deleted is not deleted/,
+      /^a deleted state of blob deleted is not marked as deleted/,
     ],
     [
       'a blob is marked as deleted where it stands',
@@ -919,39 +919,39 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { blob } = await blobEntry(store, 'deleted', 'deleted');
         await changeBlob(store, await blobEntry(store, 'whole'), { deleted: blob.deleted });
       },
-      /^blob whole is deleted where it stands/,
+      /^blob whole is marked as deleted, but is stored as an existing blob/,
     ],
     [
       'a version has the id of another',
       async (store) =>
         changeBlob(store, await blobEntry(store, 'versions', 'version'), { versionId: '2030-01-01T00:00:00.0000000Z' }),
-      /^version \S+ of versions takes itself for 2030-01-01T00:00:00.0000000Z/,
+      /^version \S+ of blob versions has the version id 2030-01-01T00:00:00.0000000Z/,
     ],
     [
       'the current version is older than one before it',
       async (store) =>
         changeBlob(store, await blobEntry(store, 'versions'), { versionId: '2000-01-01T00:00:00.0000000Z' }),
-      /^version \S+ of versions is not older than the current one/,
+      /^version \S+ of blob versions is not older than the current one/,
     ],
     [
       'nobody will see that a deleted state is over',
       async (store) => remove(store, await dueOf(store, (await blobEntry(store, 'deleted', 'deleted')).key)),
-      /^nobody will see that the time of deleted is over/,
+      /^blob deleted is not scheduled to expire/,
     ],
     [
       'nobody will see that a blob ends',
       async (store) => remove(store, await dueOf(store, (await blobEntry(store, 'ending')).key)),
-      /^nobody will see that the time of ending is over/,
+      /^blob ending is not scheduled to expire/,
     ],
     [
       'nobody will see that a deleted container is over',
       async (store) => remove(store, await dueOf(store, (await firstIn(store, 'D')).key)),
-      /^nobody will see that the time of deleted container restorable is over/,
+      /^deleted container restorable is not scheduled to expire/,
     ],
     [
       'nobody will see that staged blocks expire',
       async (store) => remove(store, await dueRow(store, ({ stagingId }) => stagingId !== undefined)),
-      /^nobody will see that the staged blocks of staged expire/,
+      /^the staged blocks of blob staged are not scheduled to expire/,
     ],
     [
       'a blob waits for a copy that nobody makes',
@@ -959,7 +959,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         changeBlob(store, await blobEntry(store, 'tagged'), {
           copy: { id: 'a', source: '', status: 'pending', bytesCopied: 0, bytesTotal: 1 },
         }),
-      /^blob tagged waits for a copy that nobody makes/,
+      /^blob tagged waits for a copy that has no job/,
     ],
   ];
 
@@ -968,22 +968,22 @@ describe('a fault in what several hold, or what stands beside the blob, is found
       'an extent that a blob names awaits the sweeper',
       async (store) =>
         discard(store, { kind: 'extent', extent: { id: await contentId(store, 'whole', 'snapshot'), inline: false } }),
-      /^extent \w+ is named by a record and awaits the sweeper/,
+      /^a record refers to extent \w+, which is to be swept/,
     ],
     [
       'a block list that a blob has awaits the sweeper',
       async (store) => discard(store, { kind: 'layout', id: await contentId(store, 'blocks'), keeping: null }),
-      /^block list \w+ belongs to a blob and awaits the sweeper/,
+      /^block list \w+ belongs to a blob, but is to be swept/,
     ],
     [
       'a block list that is missing awaits the sweeper',
       (store) => discard(store, { kind: 'layout', id: UNUSED_ID, keeping: null }),
-      /^block list 0123456789abcdef01234567 is needed for sweeping and is missing/,
+      /^block list 0123456789abcdef01234567 is needed for sweeping, but is missing/,
     ],
     [
       'the block lists are missing that are to be compared',
       (store) => discard(store, { kind: 'share', id: UNUSED_ID, with: UNUSED_ID, done: 0 }),
-      /^block list 0123456789abcdef01234567 is needed for sweeping and is missing/,
+      /^block list 0123456789abcdef01234567 is needed for sweeping, but is missing/,
     ],
     [
       'extents are to be counted that are counted already',
@@ -994,12 +994,12 @@ describe('a fault in what several hold, or what stands beside the blob, is found
           with: await contentId(store, 'blocks', 'snapshot'),
           done: 0,
         }),
-      /^\w+ has 1 holders, and 2 are counted/,
+      /^the reference count of \w+ is 2, but should be 1/,
     ],
     [
       'a list that a blob appends to awaits the sweeper',
       async (store) => discard(store, { kind: 'list', id: (await appendedIn(store)).lists[0]?.id as string }),
-      /^list \w+ belongs to a blob and awaits the sweeper/,
+      /^append list \w+ belongs to a blob, but is to be swept/,
     ],
     [
       'the blocks that are staged for a blob await the sweeper',
@@ -1007,7 +1007,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { value } = await blobEntry(store, 'staged', 'staging');
         await discard(store, { kind: 'staging', id: decodeJson<StagingRecord>(value).id, keeping: null });
       },
-      /^the staged blocks of staged await the sweeper/,
+      /^the staged blocks of blob staged are in use, but are to be swept/,
     ],
     [
       'a container that is there awaits the sweeper',
@@ -1015,7 +1015,7 @@ describe('a fault in what several hold, or what stands beside the blob, is found
         const { id } = decodeJson<ContainerRecord>((await firstIn(store, 'C')).value);
         await discard(store, { kind: 'container', account: ACCOUNT, id });
       },
-      /^container box is there and awaits the sweeper/,
+      /^container box exists, but is to be swept/,
     ],
   ];
 

@@ -187,15 +187,15 @@ class Check {
     const { name, id } = parseDeletedContainerKey(key);
     const container = decodeJson<ContainerRecord>(value);
     this.#addContainer(name, container.id);
-    if (container.id !== id) this.#findings.push(`deleted container ${name} stands under the id of another`);
-    if (container.deleted === undefined) this.#findings.push(`deleted container ${name} is not deleted`);
+    if (container.id !== id) this.#findings.push(`deleted container ${name} is stored under another id`);
+    if (container.deleted === undefined) this.#findings.push(`deleted container ${name} is not marked as deleted`);
     else this.#due.record(key, { dueMs: container.deleted.untilMs, name: `deleted container ${name}` });
   }
 
   #addContainer(name: string, id: Id): void {
     this.#counts.containers++;
-    if (this.#containerIds.has(id)) this.#findings.push(`container ${name} shares its id with another`);
-    if (this.#awaited.containers.has(id)) this.#findings.push(`container ${name} is there and awaits the sweeper`);
+    if (this.#containerIds.has(id)) this.#findings.push(`container ${name} has the same id as another container`);
+    if (this.#awaited.containers.has(id)) this.#findings.push(`container ${name} exists, but is to be swept`);
     this.#containerIds.add(id);
   }
 
@@ -205,7 +205,7 @@ class Check {
     // Until the sweeper comes to it, it holds what it held.
     const isDiscarded = this.#awaited.containers.has(containerId);
     if (!isDiscarded && !this.#containerIds.has(containerId)) {
-      this.#findings.push(`blob ${name} stands in no container`);
+      this.#findings.push(`blob ${name} belongs to no container`);
     }
     if (kind === 'staging') {
       this.#staging(name, decodeJson<StagingRecord>(value), { isDiscarded });
@@ -219,26 +219,28 @@ class Check {
     this.#pastStates.take(parsed, blob);
     this.#ending(key, parsed, blob);
     if (isPending(blob.copy) && !this.#pendingCopyIds.has(blob.copy?.id ?? '')) {
-      this.#findings.push(`blob ${name} waits for a copy that nobody makes`);
+      this.#findings.push(`blob ${name} waits for a copy that has no job`);
     }
   }
 
   #staging(name: string, { id }: StagingRecord, { isDiscarded }: { isDiscarded: boolean }): void {
     this.#liveStagings.add(id);
-    if (this.#awaited.stagings.has(id)) this.#findings.push(`the staged blocks of ${name} await the sweeper`);
+    if (this.#awaited.stagings.has(id))
+      this.#findings.push(`the staged blocks of blob ${name} are in use, but are to be swept`);
     if (!isDiscarded) this.#due.staging(id, name);
   }
 
   #ending(key: Uint8Array, { name, kind }: ParsedBlobKey, { deleted, expiresMs }: BlobRecord): void {
-    if (deleted !== undefined) this.#due.record(key, { dueMs: deleted.untilMs, name });
-    else if (kind === 'blob' && expiresMs !== undefined) this.#due.record(key, { dueMs: expiresMs, name });
+    if (deleted !== undefined) this.#due.record(key, { dueMs: deleted.untilMs, name: `blob ${name}` });
+    else if (kind === 'blob' && expiresMs !== undefined)
+      this.#due.record(key, { dueMs: expiresMs, name: `blob ${name}` });
   }
 
   #blobContent(name: string, { content, lengthBytes, ...blob }: BlobRecord): void {
     const isShared = blob.isShared === true;
     switch (content.kind) {
       case 'empty':
-        if (lengthBytes !== 0) this.#findings.push(`blob ${name} has a length and no content`);
+        if (lengthBytes !== 0) this.#findings.push(`blob ${name} has a length but no content`);
         return;
       case 'inline':
       case 'extent':
@@ -260,7 +262,7 @@ class Check {
   /** Every record holds an epoch of its own. */
   #holdPages({ id, epoch }: PagesContent): void {
     const epochs = this.#pageHolders.get(id) ?? new Set();
-    if (epochs.has(epoch)) this.#findings.push(`epoch ${epoch} of map ${id} is held twice`);
+    if (epochs.has(epoch)) this.#findings.push(`epoch ${epoch} of page map ${id} is held by two records`);
     this.#pageHolders.set(id, epochs.add(epoch));
   }
 
@@ -278,7 +280,7 @@ class Check {
   async #tagsOf(address: BlobAddress, { tags = [] }: BlobRecord): Promise<void> {
     for (const tag of tags) {
       const rows = await this.#get(tagKeys(address, tag));
-      if (rows.includes(null)) this.#findings.push(`blob ${address.name} has the tag ${tag[0]}, the index has not`);
+      if (rows.includes(null)) this.#findings.push(`tag ${tag[0]} of blob ${address.name} is missing from the index`);
     }
   }
 
@@ -289,7 +291,8 @@ class Check {
     const tags = found ? (decodeJson<BlobRecord>(found.value).tags ?? []) : [];
     const isThere = tags.some(([otherTag, otherValue]) => otherTag === tag && otherValue === value);
     const isInPlace = tagKeys(address, [tag, value]).some((right) => Buffer.from(key).equals(right));
-    if (!isThere || !isInPlace) this.#findings.push(`the index has the tag ${tag} of blob ${name}, which has it not`);
+    if (!isThere || !isInPlace)
+      this.#findings.push(`the index lists tag ${tag} for blob ${name}, which does not have it`);
   }
 
   // ---- queues
@@ -332,7 +335,7 @@ class Check {
       this.#counts.stagedBlocks++;
       this.#extents.name(extent, { lengthBytes });
     } else if (keeping === undefined) {
-      this.#findings.push(`block ${stagedBlockIdOf(key)} is staged for no blob`);
+      this.#findings.push(`staged block ${stagedBlockIdOf(key)} belongs to no blob`);
     } else if (this.#blockLists.has(keeping, extent.id)) return;
     else this.#extents.discard(extent.id);
     this.#holders.add(extent.id, { isShared: false });
@@ -372,7 +375,7 @@ class Check {
     if (this.#afterCrash) this.#counts.leftByCrash = strays.extentCount;
     else if (strays.extentCount > 0) {
       this.#findings.push(
-        `${strays.extentCount} extents (${strays.bytes} bytes) in the content store are named by nothing`,
+        `the content store has extents that no record refers to: ${strays.extentCount} (${strays.bytes} bytes)`,
       );
     }
   }

@@ -74,7 +74,7 @@ export async function openSmbServer(options: SmbServerOptions): Promise<SmbServe
       for (const connection of open) connection.finish();
       const limitMs = performance.now() + limits.closeTimeoutMs;
       while (open.some(({ isFinished }) => !isFinished) && performance.now() < limitMs) await delay(CLOSE_LOOK_MS);
-      for (const connection of open) connection.destroy('the server stops');
+      for (const connection of open) connection.destroy('the server is stopping');
       await Promise.all(open.map(({ ended }) => ended));
       await endDurable(door);
       await closed;

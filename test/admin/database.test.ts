@@ -90,13 +90,16 @@ describe('a start', { skip }, () => {
     const { url } = await freshFor(t);
     const wrong = changed(url, (copy) => void (copy.password = 'wrong-wrong'));
     const output = await refusedStart(wrong);
-    assert.match(output, /refuses: password authentication failed for user "larimar"\. Give user and password/);
+    assert.match(
+      output,
+      /cannot be used: password authentication failed for user "larimar"\. Give the user and password/,
+    );
     assert.ok(output.includes(shown(url)) && !output.includes('wrong-wrong'), output);
   });
 
   test('without a password is refused likewise', async (t) => {
     const { url } = await freshFor(t);
-    assert.match(await refusedStart(shown(url)), /Give user and password in --engine/);
+    assert.match(await refusedStart(shown(url)), /Give the user and password in --engine/);
   });
 
   test('takes the password from where other programs have it', async (t) => {
@@ -108,7 +111,7 @@ describe('a start', { skip }, () => {
 
   test('with a database that is not there is refused at once', async () => {
     const engine = changed(server.url, (copy) => void (copy.pathname = '/nowhere'));
-    assert.match(await refusedStart(engine), /database "nowhere" does not exist\. Make it with createdb/);
+    assert.match(await refusedStart(engine), /database "nowhere" does not exist\. Create it with createdb/);
   });
 
   test('with a database of a later release is refused, and nothing is changed in it', async (t) => {
@@ -118,7 +121,10 @@ describe('a start', { skip }, () => {
     command.send('SIGTERM');
     assert.equal((await command.ending).ended, 0);
     await execute(url, `UPDATE larimar_settings SET value = '999' WHERE name = 'schema'`);
-    assert.match(await refusedStart(url), /of a later release \(schema 999.*run that release\. Nothing was changed/);
+    assert.match(
+      await refusedStart(url),
+      /belongs to a later release of Larimar \(schema 999.*run that release\. Nothing was changed/,
+    );
   });
 
   test('of a user who may not make tables is refused', async (t) => {
@@ -130,7 +136,7 @@ describe('a start', { skip }, () => {
       copy.username = name;
       copy.password = 'guest';
     });
-    assert.match(await refusedStart(engine), /may not make tables/);
+    assert.match(await refusedStart(engine), /may not create tables/);
   });
 
   test('before the database is up waits for it', async (t) => {
@@ -211,13 +217,13 @@ describe('check', { skip }, () => {
     const { blob } = await doorsOf(command);
     await putBoxWithBlob(blob);
     const busy = await runCommand(['check', `--engine=${url}`]);
-    assert.match(busy.output, /^larimar: A node is using postgres:.*Stop them first/);
+    assert.match(busy.output, /^larimar: A node is using postgres:.*Stop it before you check/);
     assert.equal(busy.ended, 2);
     command.send('SIGTERM');
     await command.ending;
     const { ended, output } = await runCommand(['check'], { LARIMAR_ENGINE: url });
     assert.equal(ended, 0, output);
-    assert.ok(output.startsWith(`${shown(url)}:\n  1 containers, 1 blobs`) && output.endsWith('clean\n'), output);
+    assert.ok(output.startsWith(`${shown(url)}:\n  1 container, 1 blob`) && output.endsWith('clean\n'), output);
   });
 
   test('finds what is missing', async (t) => {
@@ -229,14 +235,14 @@ describe('check', { skip }, () => {
     await command.ending;
     await execute(url, 'DELETE FROM larimar_extent_pieces', 'DELETE FROM larimar_extents');
     const { ended, output } = await runCommand(['check', `--engine=${url}`]);
-    assert.match(output, /wrong: extent \w+ is missing in the content store/);
+    assert.match(output, /problem: extent \w+ is missing in the content store/);
     assert.equal(ended, 1, output);
   });
 
   test('makes no store where there is none', async (t) => {
     const { url } = await freshFor(t);
     const { ended, output } = await runCommand(['check', `--engine=${url}`]);
-    assert.equal(output, `larimar: There is no store of Larimar in ${shown(url)}. Name its database in --engine.\n`);
+    assert.equal(output, `larimar: There is no Larimar store in ${shown(url)}. Name its database in --engine.\n`);
     assert.equal(ended, 2);
     await assert.rejects(execute(url, 'SELECT 1 FROM larimar_settings'), { code: '42P01' });
   });

@@ -55,7 +55,7 @@ describe('a node with its content in an object store', { skip }, () => {
     command.send('SIGTERM');
     assert.equal((await command.ending).ended, 0, command.output);
     const { ended, output } = await runCommand(['check'], env);
-    assert.match(output, /1 containers, 1 blobs.*\n.*1 extents, 100000 bytes\nclean\n$/);
+    assert.match(output, /1 container, 1 blob,.*\n.*1 extent, 100000 bytes\nclean\n$/);
     assert.equal(ended, 0);
   });
 

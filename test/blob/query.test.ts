@@ -323,7 +323,7 @@ describe('a query is refused', () => {
   for (const [text, message] of [
     ['SELECT * FROM', /Expected BlobStorage, found the end \(at position 14\)/],
     ['SELECT * FROM BlobStorage WHERE _1 >', /found the end \(at position 37\)/],
-    ['SELECT Month FROM BlobStorage', /Without headers, columns are called _1, _2 and so on \(at position 8\)/],
+    ['SELECT Month FROM BlobStorage', /Without headers, the columns are named _1, _2 and so on \(at position 8\)/],
     ['DROP TABLE BlobStorage', /Expected SELECT, found .*DROP.* \(at position 1\)/],
     [`SELECT ${'('.repeat(10_000)}`, /nested too deeply/],
     ['', /Expected SELECT/],

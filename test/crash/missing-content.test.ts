@@ -31,8 +31,8 @@ test('check tells that content is missing', async (t) => {
   await server.terminate();
   const before = await runCheck(server.place);
   assert.equal(before.exitCode, 0, before.output);
-  assert.match(before.output, /^ {2}1 containers, 1 blobs, 0 staged blocks$/m);
-  assert.match(before.output, /^ {2}1 snapshots, earlier versions and deleted states of blobs$/m);
+  assert.match(before.output, /^ {2}1 container, 1 blob, 0 staged blocks$/m);
+  assert.match(before.output, /^ {2}1 earlier state of blobs: snapshots, versions, and blobs that can be undeleted$/m);
   assert.ok((await removeContent(server.place)) > 0, 'something holds the content');
   const after = await runCheck(server.place);
   assert.equal(after.exitCode, 1, after.output);

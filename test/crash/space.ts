@@ -16,7 +16,7 @@ const SWEEP_LIMIT_SECONDS = 120;
  */
 export async function sparedCount(place: Place): Promise<number> {
   if (place.store.data !== undefined) return 1;
-  return Number(/(\d+) extents after a crash/.exec(await cleanReport(place))?.[1] ?? 0);
+  return Number(/(\d+) extents? left by a crash/.exec(await cleanReport(place))?.[1] ?? 0);
 }
 
 /** While the server runs. */
@@ -40,7 +40,7 @@ export async function contentLeft(place: Place): Promise<string[]> {
   return [
     ...files,
     ...lines.filter((line) =>
-      /[1-9]\d* (?:extents,|tables,|entities|queues,|messages|shares,|changes to sweep)/.test(line),
+      /[1-9]\d* (?:extents?,|tables?,|entity|entities|queues?,|messages?|shares?,|changes?)/.test(line),
     ),
   ];
 }

@@ -109,7 +109,9 @@ describe('a client that never takes what is sent to it', () => {
   }
 
   async function endsInTime({ door, reads }: { door: TestDoor; reads: () => number }): Promise<void> {
-    await until({ what: 'it is ended', ...SOON }, () => door.notes.some((note) => note.includes('takes nothing')));
+    await until({ what: 'it is ended', ...SOON }, () =>
+      door.notes.some((note) => note.includes('stopped reading for 1 s')),
+    );
     // What is under way, what is being sent, and what the system keeps for both sides.
     assert.ok(reads() > 0);
     assert.ok(reads() < COUNT / 4, `${reads()} MiB were read for it`);

@@ -456,9 +456,7 @@ test('the first operation that is wrong is the one refused, and its faults come 
     if (isOfStore) assert.match(shortOf(await submit(first, part))[0] ?? '', new RegExp(`^${want} 1:`));
     assert.deepEqual(await rowsOf(table), { old: 1 });
   }
-  assert.deepEqual(shortOf(await sendBatch(changeSet([]))), [
-    '400 InvalidInput There is no operation in the change set.',
-  ]);
+  assert.deepEqual(shortOf(await sendBatch(changeSet([]))), ['400 InvalidInput The change set contains no operation.']);
 });
 
 describe('a query in a batch', () => {
@@ -486,7 +484,7 @@ describe('a query in a batch', () => {
       [entityPath(table.tableName, 'p', 'r'), '404 ResourceNotFound The specified resource does not exist.'],
       ['/nosuchtable', '404 TableNotFound The table specified does not exist.'],
       [`/${table.tableName}?$top=x`, '400 InvalidInput $top takes a number from 1 to 1000, not x.'],
-      ['/Tables', '400 InvalidInput A batch takes queries of entities, and no Query Tables.'],
+      ['/Tables', '400 InvalidInput A batch may contain only queries of entities, not Query Tables.'],
     ] as const) {
       assert.deepEqual(shortOf(await sendBatch(queryBatch({ method: 'GET', url }))), [want]);
     }

@@ -144,11 +144,11 @@ class FilesContent implements ContentStore {
   }
 
   async recover(live: AsyncIterable<PlacedExtent>): Promise<RecoveryReport> {
-    if (this.#state !== 'opened') throw new Error('recovery comes first after opening, and once');
+    if (this.#state !== 'opened') throw new Error('recover must be called once, directly after opening');
     this.#state = 'in use';
     const named = await collectNamed(live, (placement) => {
       // Records of another store: everything here would look like a stray.
-      throw new Error(`a record names content that this store never wrote: ${placement}`);
+      throw new Error(`a record refers to content that this store never wrote: ${placement}`);
     });
     const report = await tally(this.#straysOf(named), (stray) => this.#remove(stray));
     await this.#segments.adopt(named.frames);

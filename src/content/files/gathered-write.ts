@@ -39,7 +39,7 @@ export async function writeGathered(write: GatheredWrite): Promise<void> {
   for await (const piece of source) {
     receivedBytes += piece.length;
     if (receivedBytes > lengthBytes) {
-      throw new SourceLengthMismatch(`more than the ${lengthBytes} bytes announced`);
+      throw new SourceLengthMismatch(`received more than the ${lengthBytes} bytes announced`);
     }
     if (piece.length === 0) continue;
     pieces.push(piece);
@@ -47,7 +47,7 @@ export async function writeGathered(write: GatheredWrite): Promise<void> {
     if (gatheredBytes >= WRITE_BYTES || pieces.length >= WRITE_PIECE_COUNT_MAX) await flush();
   }
   if (receivedBytes < lengthBytes) {
-    throw new SourceLengthMismatch(`${receivedBytes} of the ${lengthBytes} bytes announced`);
+    throw new SourceLengthMismatch(`received ${receivedBytes} of the ${lengthBytes} bytes announced`);
   }
   if (pieces.length > 0) await flush();
   await writing;

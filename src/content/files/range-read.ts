@@ -33,7 +33,7 @@ export async function readExactly(handle: FileHandle, { offsetBytes, lengthBytes
   let filledBytes = 0;
   while (filledBytes < lengthBytes) {
     const { bytesRead } = await handle.read(bytes, filledBytes, lengthBytes - filledBytes, offsetBytes + filledBytes);
-    if (bytesRead === 0) throw new Error(`the file ends at ${offsetBytes + filledBytes}, inside of an extent`);
+    if (bytesRead === 0) throw new Error(`the file ends at ${offsetBytes + filledBytes}, within an extent`);
     filledBytes += bytesRead;
   }
   return bytes;

@@ -99,7 +99,7 @@ async function collect(source: AsyncIterable<Uint8Array>, lengthBytes: number): 
   let receivedBytes = 0;
   for await (const piece of source) {
     if (receivedBytes + piece.length > lengthBytes) {
-      throw new SourceLengthMismatch(`more than the ${lengthBytes} bytes announced`);
+      throw new SourceLengthMismatch(`received more than the ${lengthBytes} bytes announced`);
     }
     for (let at = 0; at < piece.length; ) {
       if (filledBytes === chunk.length) {
@@ -115,7 +115,7 @@ async function collect(source: AsyncIterable<Uint8Array>, lengthBytes: number): 
     }
   }
   if (receivedBytes < lengthBytes) {
-    throw new SourceLengthMismatch(`${receivedBytes} of the ${lengthBytes} bytes announced`);
+    throw new SourceLengthMismatch(`received ${receivedBytes} of the ${lengthBytes} bytes announced`);
   }
   return chunks;
 }

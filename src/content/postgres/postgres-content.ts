@@ -99,7 +99,7 @@ class PostgresContent implements ContentStore {
     const notTouchedSince = await this.#tables.momentBefore(spareYoungerThanMs);
     const strays = this.#straysOf(live, notTouchedSince, (placement) => {
       // Records of another store: everything here would look like a stray.
-      throw new Error(`a record names content that this store never wrote: ${placement}`);
+      throw new Error(`a record refers to content that this store never wrote: ${placement}`);
     });
     return tally(strays, async (page) => {
       const rows = page.filter(({ hasRow }) => hasRow).map(({ place }) => place);

@@ -36,7 +36,7 @@ async function writeInPieces({ tables, place, source, touchIntervalMs }: ExtentW
       if (piece === place.pieceCount - 1) {
         await Promise.all(underWay);
         if (await tables.finish(place, bytes)) return;
-        throw new ContentUnavailable(`extent ${place.id} was taken for a stray while it was written`);
+        throw new ContentUnavailable(`extent ${place.id} was removed as a stray while it was being written`);
       }
       while (underWay.size >= PIECES_UNDER_WAY_MAX) await Promise.race(underWay);
       const inserting: Promise<unknown> = tables
@@ -58,7 +58,7 @@ async function* gatherPieces(source: AsyncIterable<Uint8Array>, lengthBytes: num
   let receivedBytes = 0;
   for await (const bytes of source) {
     if (receivedBytes + bytes.length > lengthBytes) {
-      throw new SourceLengthMismatch(`more than the ${lengthBytes} bytes announced`);
+      throw new SourceLengthMismatch(`received more than the ${lengthBytes} bytes announced`);
     }
     for (let at = 0; at < bytes.length; ) {
       if (filledBytes === piece.length) {
@@ -74,7 +74,7 @@ async function* gatherPieces(source: AsyncIterable<Uint8Array>, lengthBytes: num
     }
   }
   if (receivedBytes < lengthBytes) {
-    throw new SourceLengthMismatch(`${receivedBytes} of the ${lengthBytes} bytes announced`);
+    throw new SourceLengthMismatch(`received ${receivedBytes} of the ${lengthBytes} bytes announced`);
   }
   yield piece;
 }

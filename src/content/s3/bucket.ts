@@ -10,7 +10,7 @@ export async function ensureBucket(client: S3Client): Promise<void> {
   if (made.status < 300) return;
   // Another node may have made it in the meantime.
   if (made.status === 409 && (await look(client)).status === 200) return;
-  const sentence = `the S3 server at ${endpoint.origin} has no bucket ${bucket} and makes none: make it, or name another`;
+  const sentence = `the S3 server at ${endpoint.origin} has no bucket ${bucket} and does not create it: create it, or name another`;
   throw new S3Refusal(sentence, made);
 }
 

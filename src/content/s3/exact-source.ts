@@ -11,10 +11,11 @@ export async function* exactly(source: AsyncIterable<Uint8Array>, lengthBytes: n
   for await (const piece of source) {
     if (piece.length === 0) continue;
     receivedBytes += piece.length;
-    if (receivedBytes > lengthBytes) throw new SourceLengthMismatch(`more than the ${lengthBytes} bytes announced`);
+    if (receivedBytes > lengthBytes)
+      throw new SourceLengthMismatch(`received more than the ${lengthBytes} bytes announced`);
     if (receivedBytes === lengthBytes) last = piece;
     else yield piece;
   }
-  if (last === null) throw new SourceLengthMismatch(`${receivedBytes} of the ${lengthBytes} bytes announced`);
+  if (last === null) throw new SourceLengthMismatch(`received ${receivedBytes} of the ${lengthBytes} bytes announced`);
   yield last;
 }

@@ -133,7 +133,7 @@ export class Answer {
     let bytes = 0;
     for await (const piece of this.pieces()) {
       bytes += piece.length;
-      if (bytes > bytesMax) throw new ConnectionLost(`an answer of more than ${bytesMax} bytes`);
+      if (bytes > bytesMax) throw new ConnectionLost(`the answer has more than ${bytesMax} bytes`);
       pieces.push(piece);
     }
     return Buffer.concat(pieces).toString('utf8');

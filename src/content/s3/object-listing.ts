@@ -50,12 +50,12 @@ export function parseListing(xml: string, prefix: string): { objects: ListedObje
     const key = textIn(entry, 'Key') ?? '';
     const name = (isEncoded ? decoded(key) : key).slice(prefix.length);
     const lastModifiedMs = parseIso8601(textIn(entry, 'LastModified') ?? '');
-    if (lastModifiedMs === null) throw malformed('an object without its time');
+    if (lastModifiedMs === null) throw malformed('an object has no LastModified');
     return { name, lastModifiedMs };
   });
   if (textIn(root, 'IsTruncated') !== 'true') return { objects, nextToken: null };
   const nextToken = textIn(root, 'NextContinuationToken') ?? '';
-  if (nextToken === '') throw malformed('no word on how to go on');
+  if (nextToken === '') throw malformed('it is truncated and has no NextContinuationToken');
   return { objects, nextToken };
 }
 
@@ -64,9 +64,9 @@ function rootOf(xml: string): XmlElement {
   try {
     root = parseXml(xml).root;
   } catch (error) {
-    throw malformed('not XML', error);
+    throw malformed('it is not XML', error);
   }
-  if (root?.name !== 'ListBucketResult') throw malformed('not a listing');
+  if (root?.name !== 'ListBucketResult') throw malformed('it is not a ListBucketResult');
   return root;
 }
 

@@ -48,10 +48,10 @@ async function openRange(client: S3Client, key: string, { offsetBytes, lengthByt
   if (answer.status === 206) {
     if (answer.headers['content-range']?.startsWith(`bytes ${offsetBytes}-${lastBytes}/`)) return answer;
     answer.abandon();
-    throw new Error(`the object ${key} is not as long as it was written`);
+    throw new Error(`the object ${key} no longer has the length that was written`);
   }
   const text = await answer.text({ bytesMax: ERROR_BYTES_MAX }).catch(() => '');
   if (answer.status === 404 && errorCodeIn(text) !== 'NoSuchBucket') throw new ExtentMissing(key);
-  if (answer.status === 416) throw new Error(`the object ${key} is not as long as it was written`);
+  if (answer.status === 416) throw new Error(`the object ${key} no longer has the length that was written`);
   throw client.refusal(request, { status: answer.status, text });
 }

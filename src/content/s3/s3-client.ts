@@ -112,7 +112,7 @@ export class S3Client {
       const answer = await readWhole(await exchange.answer());
       if (unsentBytes === 0) return answer;
       exchange.abandon();
-      if (answer.status < 300) throw new ConnectionLost('answered before everything was sent');
+      if (answer.status < 300) throw new ConnectionLost('it answered before everything was sent');
       return answer;
     } catch (error) {
       exchange?.abandon();
@@ -122,7 +122,7 @@ export class S3Client {
 
   /** For an answer that was not foreseen. */
   refusal({ method }: S3Request, answer: Pick<WholeAnswer, 'status' | 'text'>): S3Refusal {
-    return new S3Refusal(`the S3 server at ${this.place.endpoint.origin} did not do ${method}`, answer);
+    return new S3Refusal(`the S3 server at ${this.place.endpoint.origin} refused a ${method} request`, answer);
   }
 
   async pauseBefore(repeatCount: number): Promise<void> {

@@ -185,7 +185,7 @@ class S3Content implements ContentStore {
     const listing = { prefix: this.#folder, pageObjectCountMax: this.#pageObjectCountMax };
     for await (const { serverTimeMs, objects } of listObjects(this.#client, listing)) {
       if (newestMs === null) {
-        if (serverTimeMs === null) throw new ContentUnavailable('the S3 server does not tell its time');
+        if (serverTimeMs === null) throw new ContentUnavailable('the S3 server does not send a Date header');
         newestMs = serverTimeMs - spareYoungerThanMs - TIME_RESOLUTION_MS;
       }
       for (const { name, lastModifiedMs } of objects) {
@@ -237,7 +237,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]>
 async function* refusingForeign(live: AsyncIterable<PlacedExtent>): AsyncGenerator<PlacedExtent> {
   for await (const extent of live) {
     if (parsePlacement(extent.placement) === null) {
-      throw new Error(`a record names content that this store never wrote: ${extent.placement}`);
+      throw new Error(`a record refers to content that this store never wrote: ${extent.placement}`);
     }
     yield extent;
   }

@@ -334,7 +334,7 @@ test('an object that was cut short or grown behind our back is not passed off as
   const key = `store/${extent.placement}`;
   server.objects.set(key, { bytes: bytes.subarray(0, 100), lastModifiedMs: 0 });
   assert.equal(await store.verify(extent), 'damaged');
-  await assert.rejects(get(store, extent), /not as long as it was written/);
+  await assert.rejects(get(store, extent), /no longer has the length that was written/);
 });
 
 test('a bucket that is gone is not taken for a missing extent', async () => {
@@ -585,7 +585,7 @@ test('a recovery that must spare the young removes nothing when the server does 
     response.removeHeader('date');
     return false;
   };
-  await assert.rejects(store.recover(each([]), { spareYoungerThanMs: 1 }), /does not tell its time/);
+  await assert.rejects(store.recover(each([]), { spareYoungerThanMs: 1 }), /does not send a Date header/);
   assert.equal(server.objects.size, 1);
 });
 
@@ -701,7 +701,7 @@ test('a bucket that is missing and cannot be made is told', async () => {
     response.writeHead(403).end(xml('<Error><Code>AccessDenied</Code></Error>'));
     return true;
   };
-  await assert.rejects(openStore(), /has no bucket bucket and makes none.*403 AccessDenied/);
+  await assert.rejects(openStore(), /has no bucket bucket and does not create it.*403 AccessDenied/);
 });
 
 test('refused access is told with what the server said, and without the secret', async () => {

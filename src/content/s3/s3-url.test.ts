@@ -77,7 +77,7 @@ for (const [text, says] of [
   ['', /form s3:\/\/KEY:SECRET@bucket/],
   ['bucket', /form s3:\/\//],
   ['s3:/hush', /Name a bucket/],
-  ['http://KEY:hush@bucket', /Begin it with s3:\/\//],
+  ['http://KEY:hush@bucket', /must begin with s3:\/\//],
   ['s3://KEY:hu/sh@bucket', /write \/ \+ @ : \? # and % .* as %2F/],
   ['s3://KEY:hu%zzsh@bucket', /% in the key or the secret as %25/],
   ['s3://KEY:12/hush@bucket', /no port/],

@@ -38,12 +38,12 @@ export function parseS3Url(text: string, environment: Environment): S3Place {
       `This is not a URL of the form ${FORM}; write / + @ : ? # and % in the key and secret as %2F %2B and so on.`,
     );
   }
-  if (url.protocol !== 's3:') throw wrong(`Begin it with s3://, as in ${FORM}.`);
-  if (url.port !== '') throw wrong('The server is named by ?endpoint=http://host:port, and the bucket has no port.');
-  if (url.hash !== '') throw wrong('It has a part after #; write # in the secret as %23.');
+  if (url.protocol !== 's3:') throw wrong(`It must begin with s3://, as in ${FORM}.`);
+  if (url.port !== '') throw wrong('A bucket has no port: name the server with ?endpoint=http://host:port.');
+  if (url.hash !== '') throw wrong('It contains a #; write a # in the secret as %23.');
   if (!BUCKET.test(url.hostname)) throw wrong(`Name a bucket of letters, digits, dots and hyphens: ${FORM}.`);
   if ([...url.searchParams.keys()].some((name) => !PARAMETERS.has(name))) {
-    throw wrong('After ? there is only endpoint=http://host:port and region=us-east-1, joined by &.');
+    throw wrong('After the ?, only endpoint=http://host:port and region=us-east-1 are allowed, joined by &.');
   }
   const region = regionOf(url, environment);
   const given = url.searchParams.get('endpoint');
@@ -73,7 +73,7 @@ function parseEndpoint(text: string): URL {
     throw wrong('Write the endpoint as endpoint=http://host:port or endpoint=https://host.');
   }
   const isBare = [endpoint.username, endpoint.password, endpoint.search, endpoint.hash].every((part) => part === '');
-  if (!isBare) throw wrong('The endpoint is a host, perhaps with a port and a path; the key goes before the bucket.');
+  if (!isBare) throw wrong('The endpoint is a host, with a port and a path if needed; the key goes before the bucket.');
   return endpoint;
 }
 

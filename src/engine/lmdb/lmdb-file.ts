@@ -149,7 +149,7 @@ export class LmdbFile {
   async #readFormat(): Promise<void> {
     const [format] = this.#store.getBinary(HEADER_KEY) ?? [];
     if (format === undefined) await this.write([], 0);
-    else if (format > FORMAT) throw new Error(`its format ${format} is newer than this program`);
+    else if (format > FORMAT) throw new Error(`its format ${format} is newer than this program: run a later release`);
   }
 }
 

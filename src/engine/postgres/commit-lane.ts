@@ -190,11 +190,12 @@ export class CommitLane {
     for (const result of await Promise.allSettled([begun, checked, ...written, committed])) {
       if (result.status === 'rejected') throw result.reason;
     }
-    if ((await committed).command !== 'COMMIT') throw new Error('the database took back a group without saying why');
+    if ((await committed).command !== 'COMMIT')
+      throw new Error('the database rolled a transaction back without giving a reason');
     const rows = await checked;
     const lost = group.failedBy(rows);
     const isMarked = rows.some(([kind, count]) => Number(kind) === 0 && Number(count) === 1);
-    if (lost.size === 0 && !isMarked) throw new Fenced('others gave this node up for dead');
+    if (lost.size === 0 && !isMarked) throw new Fenced('other nodes have declared this node dead');
     if (isMarked && mark.durable) this.#renewedAtMs = performance.now();
     return lost;
   }

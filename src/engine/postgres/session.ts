@@ -62,7 +62,7 @@ async function tryToBegin(connection: Connection, lastGroup: number): Promise<Se
 function freeSlot(rows: readonly Row[]): number {
   const taken = new Set(rows.map(([slot]) => Number(slot)));
   for (let slot = 0; slot < SLOT_COUNT; slot++) if (!taken.has(slot)) return slot;
-  throw new TooManyNodes(`${SLOT_COUNT} nodes use this database already`);
+  throw new TooManyNodes(`${SLOT_COUNT} nodes, the maximum, already use this database`);
 }
 
 /**

@@ -43,10 +43,10 @@ interface OpenedPart extends Part {
 function openParts(requests: readonly RequestPart[], resource: BlobResource, openPart: OpenPart): OpenedPart[] {
   const parts = requests.map((request) => ({ ...openPart(request), contentId: request.contentId }));
   const kinds = new Set(parts.map(({ exchange }) => kindOf(exchange)));
-  if (kinds.has(null)) throw invalidBatch('A part is to be Delete Blob or Set Blob Tier, and has no x-ms-version.');
-  if (kinds.size > 1) throw invalidBatch('All parts are to be of one kind: Delete Blob, or Set Blob Tier.');
+  if (kinds.has(null)) throw invalidBatch('Each part must be a Delete Blob or a Set Blob Tier, without x-ms-version.');
+  if (kinds.size > 1) throw invalidBatch('All parts must be of the same kind: Delete Blob or Set Blob Tier.');
   if (resource.kind === 'container' && parts.some(({ exchange }) => containerOf(exchange) !== resource.container)) {
-    throw invalidBatch(`All parts are to be in the container of the batch, ${resource.container}.`);
+    throw invalidBatch(`All parts must be in the container of the batch, ${resource.container}.`);
   }
   return parts;
 }

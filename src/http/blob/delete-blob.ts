@@ -35,7 +35,7 @@ function parseDeleteSnapshots(exchange: Exchange): 'include' | 'only' | null {
   const { query } = exchange.target;
   const past = query.get('snapshot') ?? query.get('versionid');
   if (text !== null && past !== null) {
-    throw invalidQuery('snapshot', past, 'Not together with x-ms-delete-snapshots.');
+    throw invalidQuery('snapshot', past, 'It is not allowed together with x-ms-delete-snapshots.');
   }
   return text;
 }

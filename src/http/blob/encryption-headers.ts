@@ -22,7 +22,7 @@ export function parseCustomerKey(exchange: Exchange): CustomerKey | null {
   if (!exchange.secure && !isLoopback(exchange.clientAddress)) {
     throw new StorageError('InvalidHeaderValue', {
       elements: { HeaderName: KEY },
-      message: 'A key is sent only over HTTPS.',
+      message: 'A key may be sent only over HTTPS.',
     });
   }
   const key = Buffer.from(text, 'base64');

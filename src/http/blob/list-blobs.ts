@@ -30,7 +30,8 @@ export const listBlobs: Operation = {
     const include = parseInclude(exchange, INCLUDE);
     refuseInclude(exchange, include);
     const showOnly = query.get('showonly');
-    if (showOnly !== null) throw invalidQuery('showonly', showOnly, 'For accounts with a hierarchical namespace.');
+    if (showOnly !== null)
+      throw invalidQuery('showonly', showOnly, 'It is only for accounts with a hierarchical namespace.');
     const page = await list(storage, {
       name: containerNameOf(exchange, resource),
       prefix: query.get('prefix') ?? '',
@@ -52,7 +53,8 @@ export const listBlobs: Operation = {
 function refuseInclude(exchange: AuthorizedExchange, include: ReadonlySet<string>): void {
   const isHierarchy = (exchange.target.query.get('delimiter') ?? '') !== '';
   for (const word of ['snapshots', 'versions']) {
-    if (isHierarchy && include.has(word)) throw invalidQuery('include', word, 'Not together with a delimiter.');
+    if (isHierarchy && include.has(word))
+      throw invalidQuery('include', word, 'It is not allowed together with a delimiter.');
   }
   if (include.has('tags')) requirePermission(exchange, 't');
 }

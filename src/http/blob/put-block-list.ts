@@ -48,7 +48,9 @@ function parseEntries(root: XmlNode): BlockListEntry[] {
   return root.children.map((node) => {
     const kind = KINDS[node.name];
     if (kind === undefined) {
-      throw new StorageError('InvalidXmlDocument', { elements: { Reason: `${node.name} is not known here.` } });
+      throw new StorageError('InvalidXmlDocument', {
+        elements: { Reason: `The element ${node.name} is not allowed here.` },
+      });
     }
     const id = node.text.trim();
     if (blockIdLengthBytes(id) === null) throw new StorageError('InvalidBlockId');

@@ -94,14 +94,16 @@ function queryHeaders(exchange: AuthorizedExchange, read: BlobReadWithBytes): st
 
 function parseQueryRequest(root: XmlNode): ParsedRequest {
   if (root.name !== 'QueryRequest') {
-    throw new StorageError('InvalidXmlDocument', { elements: { Reason: `${root.name} is not known here.` } });
+    throw new StorageError('InvalidXmlDocument', {
+      elements: { Reason: `The element ${root.name} is not allowed here.` },
+    });
   }
   const type = requiredChild(root, 'QueryType');
-  if (type.text.trim().toUpperCase() !== 'SQL') throw invalidNode(type, 'The only type of query is SQL.');
+  if (type.text.trim().toUpperCase() !== 'SQL') throw invalidNode(type, 'The query type must be SQL.');
   const expression = requiredChild(root, 'Expression');
   if (Buffer.byteLength(expression.text) > EXPRESSION_BYTES_MAX) {
     throw new StorageError('InvalidXmlNodeValue', {
-      message: `An expression has up to ${EXPRESSION_BYTES_MAX} bytes.`,
+      message: `An expression can have up to ${EXPRESSION_BYTES_MAX} bytes.`,
       elements: { XmlNodeName: 'Expression' },
     });
   }
@@ -147,7 +149,7 @@ function parseFormatNode(node: XmlNode): Format {
     case 'json':
       return parseJson(childNamed(node, 'JsonTextConfiguration'));
     default:
-      throw invalidNode(type, 'This server reads and writes the formats delimited and json.');
+      throw invalidNode(type, 'This server supports the formats delimited and json.');
   }
 }
 
@@ -183,7 +185,7 @@ function parseHasHeaders(node: XmlNode | null): boolean {
   const text = node?.text.trim().toLowerCase() ?? '';
   if (text === 'true') return true;
   if (text === 'false' || text === '' || node === null) return false;
-  throw invalidNode(node, 'It is true or false.');
+  throw invalidNode(node, 'It must be true or false.');
 }
 
 function requiredChild(node: XmlNode, name: string): XmlNode {

@@ -144,7 +144,7 @@ const copyOf = (exchange: Exchange): Operation =>
 function refusePast({ target: { query } }: Exchange): void {
   for (const name of ['snapshot', 'versionid'] as const) {
     const value = query.get(name);
-    if (value !== null) throw invalidQuery(name, value, 'The operation takes no snapshot and no version.');
+    if (value !== null) throw invalidQuery(name, value, 'This operation does not accept a snapshot or a version.');
   }
 }
 

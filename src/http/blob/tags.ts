@@ -93,7 +93,7 @@ function parseTagsBody(root: XmlNode): Tags {
     const key = childNamed(node, 'Key');
     const value = childNamed(node, 'Value');
     if (node.name !== 'Tag' || key === null || value === null) {
-      throw invalidXml('A TagSet consists of Tags with a Key and a Value.');
+      throw invalidXml('A TagSet must consist of Tags, each with a Key and a Value.');
     }
     return [key.text, value.text] as const;
   });
@@ -108,9 +108,9 @@ function parseWhere(exchange: AuthorizedExchange, resource: BlobResource): TagQu
     throw new StorageError('MissingRequiredQueryParameter', { elements: { QueryParameterName: 'where' } });
   }
   const query = parseTagQuery(text);
-  if (query === null) throw invalidQuery('where', text, 'Not an expression on tags.');
+  if (query === null) throw invalidQuery('where', text, 'Not a valid tag expression.');
   if (query.container !== null && resource.kind !== 'service') {
-    throw invalidQuery('where', text, '@container is for the search in an account.');
+    throw invalidQuery('where', text, '@container is allowed only in a search of a whole account.');
   }
   return query;
 }

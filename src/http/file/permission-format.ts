@@ -35,7 +35,7 @@ export function parsePermission(text: string, format: PermissionFormat): Uint8Ar
   const parsed = format === 'Binary' ? parseBinary(text) : parseSddl(text);
   if ('refusal' in parsed) throw invalidPermission(parsed);
   if (parsed.owner === null || parsed.group === null || parsed.dacl === null) {
-    throw invalidPermission({ refusal: 'It is to have an owner, a group and a DACL.' });
+    throw invalidPermission({ refusal: 'It must have an owner, a group and a DACL.' });
   }
   return encodeDescriptor(parsed);
 }

@@ -20,7 +20,7 @@ export const createPermission: Operation = {
     const body = await readWhole(exchange, { maxBytes: BODY_BYTES_MAX });
     const { permission, format } = parseBody(body);
     const descriptor = parsePermission(permission, parseFormat(format, exchange.version, invalidFormat));
-    if (descriptor.length > DESCRIPTOR_BYTES_MAX) throw invalidPermission({ refusal: 'It is too long.' });
+    if (descriptor.length > DESCRIPTOR_BYTES_MAX) throw invalidPermission({ refusal: 'The permission is too long.' });
     const key = await create(storage, shareNameOf(exchange, resource), descriptor);
     return { status: 201, headers: [KEY, key] };
   },
@@ -62,6 +62,6 @@ function parseJson(text: string): unknown {
 }
 
 const invalidBody = (reason: string): StorageError =>
-  new StorageError('InvalidInput', { message: `The body is to be JSON with a permission. ${reason}` });
+  new StorageError('InvalidInput', { message: `The body must be JSON with a permission. ${reason}` });
 
 const invalidFormat = (): StorageError => invalidBody('The format is Sddl or Binary.');

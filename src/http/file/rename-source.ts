@@ -88,7 +88,7 @@ async function refuseCaller(
   context: AuthenticationContext,
 ): Promise<void> {
   if (!target.query.has('sig')) {
-    throw authenticationFailed(`The request has a shared access signature, and the source (${HEADER}) has none.`);
+    throw authenticationFailed(`The request has a shared access signature, but the source (${HEADER}) has none.`);
   }
   const identity = await authenticate(deletionOf(exchange, target), context);
   const { service, version } = exchange;

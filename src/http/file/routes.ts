@@ -118,7 +118,7 @@ function bySource(exchange: Exchange, listed: Operation): Operation {
 /** A snapshot is there to be read: to most writes it is no target. */
 function refuseSnapshot({ target: { query } }: Exchange): void {
   const snapshot = query.get('sharesnapshot');
-  if (snapshot !== null) throw invalidQuery('sharesnapshot', snapshot, 'The operation takes no snapshot.');
+  if (snapshot !== null) throw invalidQuery('sharesnapshot', snapshot, 'This operation does not accept a snapshot.');
 }
 
 const tooOld = (name: string, value: string): StorageError => invalidQuery(name, value, 'The version is too old.');

@@ -42,7 +42,7 @@ export function parsePut(query: Query, version: string): Pick<NewMessage, 'hidde
   const hiddenSeconds = parseWithin(HIDDEN, query.get(HIDDEN.name)) ?? 0;
   const ttlSeconds = parseTtl(query.get(TTL.name), version);
   if (refusePut(hiddenSeconds, ttlSeconds) !== null) {
-    throw invalidQuery(HIDDEN.name, String(hiddenSeconds), 'The message would expire before anybody sees it.');
+    throw invalidQuery(HIDDEN.name, String(hiddenSeconds), 'The message would expire before it becomes visible.');
   }
   return { hiddenSeconds, ttlSeconds };
 }

@@ -80,4 +80,4 @@ function parseResource(path: string): QueueResource {
 }
 
 const invalidPath = (): StorageError =>
-  new StorageError('InvalidUri', { message: 'The path is to be queue, queue/messages or queue/messages/id.' });
+  new StorageError('InvalidUri', { message: 'The path must be queue, queue/messages or queue/messages/id.' });

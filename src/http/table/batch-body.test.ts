@@ -254,15 +254,15 @@ describe('a batch that cannot be read is refused with a sentence that says why',
   const request = ['POST /t HTTP/1.1', '', '{}'];
   const close = ['--changeset_2--', '--batch_1--'];
   for (const [what, text, want] of [
-    ['nothing', '', /boundary that the Content-Type names does not occur/],
-    ['another boundary', crlf('--batch_2', '', '--batch_2--'), /boundary that the Content-Type names does not occur/],
+    ['nothing', '', /boundary in the Content-Type does not occur/],
+    ['another boundary', crlf('--batch_2', '', '--batch_2--'), /boundary in the Content-Type does not occur/],
     ['a boundary inside a line', crlf('x--batch_1', ...OPEN.slice(1)), /does not occur/],
     ['text before the first part', crlf('x', ...OPEN, ...PART, '', ...request, ...close), /before the first part/],
-    ['text behind the last part', crlf(...OPEN, ...PART, '', ...request, ...close, 'x'), /behind the last part/],
+    ['text behind the last part', crlf(...OPEN, ...PART, '', ...request, ...close, 'x'), /after the last part/],
     [
       'text behind the change set',
       crlf(...OPEN, ...PART, '', ...request, '--changeset_2--', 'x', '--batch_1--'),
-      /behind the last part/,
+      /after the last part/,
     ],
     ['text before the first change', crlf(...OPEN, 'x', ...PART, '', ...request, ...close), /before the first part/],
     ['no part', crlf('--batch_1--'), /no part/],
@@ -302,7 +302,7 @@ describe('a batch that cannot be read is refused with a sentence that says why',
     [
       'a change set in a change set',
       crlf(...OPEN, '--changeset_2', 'Content-Type: multipart/mixed; boundary=x', '', '--x--', ...close),
-      /change set inside/,
+      /contain another change set/,
     ],
     [
       'a change set without a boundary',

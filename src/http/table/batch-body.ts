@@ -34,7 +34,7 @@ export function parseBatchBody(
   const parts = splitParts(body, { boundary, partCountMax: 1, mayEndOpen: true });
   const [part] = parts;
   if (part === undefined) throw malformedBatch('There is no part.');
-  if (parts.length > 1) throw malformedBatch('A batch is to hold one change set or one query, and nothing beside it.');
+  if (parts.length > 1) throw malformedBatch('A batch must contain one change set or one query, and nothing else.');
   const { lines, endBytes } = readHead(part, 0);
   const headers = parseHeaders(lines, 0);
   if (!isMultipart(headers)) return { kind: 'query', request: parseRequest(part, headers, endBytes) };
@@ -53,14 +53,14 @@ function changeSetBoundary(headers: PartHeaders): string {
     return parseBoundary(valueOf(headers, 'content-type'));
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    throw malformedBatch('The Content-Type of the change set is to be multipart/mixed, with a boundary.');
+    throw malformedBatch('The Content-Type of the change set must be multipart/mixed, with a boundary.');
   }
 }
 
 function parseChangePart(part: Buffer): BatchRequest {
   const { lines, endBytes } = readHead(part, 0);
   const headers = parseHeaders(lines, 0);
-  if (isMultipart(headers)) throw malformedBatch('There is a change set inside the change set.');
+  if (isMultipart(headers)) throw malformedBatch('A change set must not contain another change set.');
   return parseRequest(part, headers, endBytes);
 }
 
@@ -83,7 +83,7 @@ function parseRequestLine(line: string): { readonly method: string; readonly url
   const url = line.slice(first + 1, Math.max(last, first)).trim();
   const version = line.slice(last + 1);
   if (!METHOD.test(method) || url === '' || (version !== 'HTTP/1.1' && version !== 'HTTP/1.0')) {
-    throw malformedBatch('A request in a batch is to begin with a line of the form: METHOD url HTTP/1.1');
+    throw malformedBatch('A request in a batch must begin with a line of the form: METHOD url HTTP/1.1');
   }
   return { method, url };
 }
@@ -92,7 +92,7 @@ function parseHeaders(lines: readonly string[], fromIndex: number): PartHeaders 
   const headers: [name: string, value: string][] = [];
   for (let index = fromIndex; index < lines.length; index++) {
     const header = parseHeaderLine(lines[index] as string);
-    if (header === null) throw malformedBatch('A header is to be one line of the form: Name: value');
+    if (header === null) throw malformedBatch('A header must be one line of the form: Name: value');
     headers.push([header[0].toLowerCase(), header[1]]);
   }
   return headers;
@@ -106,17 +106,17 @@ function valueOf(headers: PartHeaders, name: string): string | null {
 
 function refusePartHeaders(headers: PartHeaders): void {
   if (!/^application\/http\s*(?:;|$)/i.test(valueOf(headers, 'content-type') ?? '')) {
-    throw malformedBatch('The Content-Type of a request in a batch is to be application/http.');
+    throw malformedBatch('The Content-Type of a request in a batch must be application/http.');
   }
   const encoding = valueOf(headers, 'content-transfer-encoding') ?? 'binary';
   if (!/^(?:binary|8bit|7bit)$/i.test(encoding)) {
-    throw malformedBatch('The Content-Transfer-Encoding of a request in a batch is to be binary.');
+    throw malformedBatch('The Content-Transfer-Encoding of a request in a batch must be binary.');
   }
 }
 
 function readContentId(text: string | null): string | null {
   if (text === null || text === '') return null;
-  if (!isContentId(text)) throw malformedBatch('A Content-ID is not readable.');
+  if (!isContentId(text)) throw malformedBatch('A Content-ID is not valid.');
   return text;
 }
 
@@ -126,6 +126,6 @@ function cutBody(body: Buffer, contentLength: string | null): Uint8Array {
   const lengthBytes = /^\d{1,10}$/.test(contentLength) ? Number(contentLength) : Number.POSITIVE_INFINITY;
   const isWhole =
     lengthBytes <= body.length && body.subarray(lengthBytes).every((byte) => byte === 0x0d || byte === 0x0a);
-  if (!isWhole) throw malformedBatch('A Content-Length in a batch is not the length of the body behind it.');
+  if (!isWhole) throw malformedBatch('A Content-Length in a batch is not the length of the body that follows.');
   return body.subarray(0, lengthBytes);
 }

@@ -17,7 +17,7 @@ export interface SplitOptions {
 export function splitParts(section: Buffer, { boundary, partCountMax, mayEndOpen }: SplitOptions): Buffer[] {
   const delimiter = Buffer.from(`--${boundary}`, 'latin1');
   let mark = nextMark(section, delimiter, 0);
-  if (mark === null) throw malformedBatch('The boundary that the Content-Type names does not occur.');
+  if (mark === null) throw malformedBatch('The boundary in the Content-Type does not occur in the body.');
   if (!isBlank(section, 0, mark.startBytes)) throw malformedBatch('There is text before the first part.');
   const parts: Buffer[] = [];
   while (!mark.isLast) {
@@ -30,7 +30,7 @@ export function splitParts(section: Buffer, { boundary, partCountMax, mayEndOpen
     if (parts.length > partCountMax) return parts;
     mark = next;
   }
-  if (!isBlank(section, mark.endBytes, section.length)) throw malformedBatch('There is text behind the last part.');
+  if (!isBlank(section, mark.endBytes, section.length)) throw malformedBatch('There is text after the last part.');
   return parts;
 }
 
@@ -90,7 +90,7 @@ export interface Head {
 export function readHead(part: Buffer, fromBytes: number): Head {
   const endBytes = headEnd(part, fromBytes);
   const text = part.toString('latin1', fromBytes, endBytes);
-  if (CONTROL.test(text)) throw malformedBatch('There are control characters in a head.');
+  if (CONTROL.test(text)) throw malformedBatch('The headers of a part contain control characters.');
   const lines: string[] = [];
   for (let start = 0; start < text.length; ) {
     const lineFeed = text.indexOf('\n', start);
@@ -111,7 +111,7 @@ function headEnd(part: Buffer, fromBytes: number): number {
     if (at === lineStart || (at === lineStart + 1 && part[lineStart] === CR)) return at + 1;
     lineStart = at + 1;
   }
-  if (limit < part.length) throw malformedBatch(`A head is longer than ${HEAD_BYTES_MAX} bytes.`);
+  if (limit < part.length) throw malformedBatch(`The headers of a part are longer than ${HEAD_BYTES_MAX} bytes.`);
   return part.length;
 }
 

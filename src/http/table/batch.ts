@@ -72,7 +72,7 @@ async function answerChanges(
 
 /** The service names the last operation that there was room for. */
 function refuseCount(count: number): Refusal | null {
-  if (count === 0) return { error: invalidInput('There is no operation in the change set.'), index: null };
+  if (count === 0) return { error: invalidInput('The change set contains no operation.'), index: null };
   if (count <= CHANGE_COUNT_MAX) return null;
   const message = `The batch request operation exceeds the maximum ${CHANGE_COUNT_MAX} changes per change set.`;
   return { error: invalidInput(message), index: CHANGE_COUNT_MAX - 1 };
@@ -107,7 +107,7 @@ function parseChangeOf(
   refuseRepeatedHeaders(exchange);
   const { operation, resource } = find(exchange);
   if (!isChange(operation) || !('table' in resource)) {
-    throw invalidInput(`A change set takes changes of entities, and no ${operation.name}.`);
+    throw invalidInput(`A change set may contain only changes of entities, not ${operation.name}.`);
   }
   refuseUnpermitted(exchange, operation);
   refuse(group.refuseTable(resource.table));
@@ -153,12 +153,13 @@ async function answerQuery(
   { part, means }: { readonly part: BatchRequest; readonly means: Means },
 ): Promise<Reply> {
   const { contentId, method } = part;
-  if (method !== 'GET') throw invalidInput('Outside of a change set, a batch takes a query.');
+  if (method !== 'GET') throw invalidInput('Outside a change set, a batch may contain only a query.');
   try {
     const exchange = new BatchExchange(outer, part);
     refuseRepeatedHeaders(exchange);
     const { operation, resource } = means.find(exchange);
-    if (!QUERIES.has(operation)) throw invalidInput(`A batch takes queries of entities, and no ${operation.name}.`);
+    if (!QUERIES.has(operation))
+      throw invalidInput(`A batch may contain only queries of entities, not ${operation.name}.`);
     refuseUnpermitted(exchange, operation);
     refuseOtherTable(exchange, resource);
     return renderQueryAnswer(outer, { ...(await operation.handle(storage, exchange, resource, means)), contentId });

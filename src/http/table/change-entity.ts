@@ -102,7 +102,7 @@ function parseInsert(
 
 function readIfMatch(exchange: Pick<Exchange, 'header'>): IfMatch | null {
   if (exchange.header('if-none-match') !== null) {
-    throw invalidInput('A write of an entity takes If-Match, and no If-None-Match.');
+    throw invalidInput('A write of an entity accepts If-Match, but not If-None-Match.');
   }
   const text = exchange.header('if-match');
   if (text === null) return null;
@@ -131,7 +131,7 @@ function refuseOtherKey(
   body: { readonly partitionKey: string | null; readonly rowKey: string | null },
 ): void {
   if ((body.partitionKey ?? partitionKey) === partitionKey && (body.rowKey ?? rowKey) === rowKey) return;
-  throw invalidInput('PartitionKey and RowKey of the body are not those of the URL.');
+  throw invalidInput('PartitionKey and RowKey in the body do not match those in the URL.');
 }
 
 function refuse(code: ErrorCode | null): void {

@@ -48,7 +48,7 @@ function infer(scalar: Scalar): EdmValue {
 
 function mismatch({ name, kind, value }: Scalar, type: string): never {
   const found = kind === 'string' ? quoted(value) : kind === 'number' ? value.slice(0, 64) : kind;
-  throw invalidInput(`The property ${quoted(name)} is ${found}, which is no value of the type ${type}.`);
+  throw invalidInput(`The property ${quoted(name)} is ${found}, which is not a value of type ${type}.`);
 }
 
 /** Null: no value of this type. */
@@ -108,7 +108,7 @@ function readDateTime({ name, kind, value }: Scalar): EdmValue | null {
   const ticks = kind === 'string' ? parseTicks(value) : 'malformed';
   if (ticks === 'outOfRange') {
     throw new StorageError('OutOfRangeInput', {
-      message: `The property ${quoted(name)} is ${quoted(value)}, and times are from 1601 to 9999.`,
+      message: `The property ${quoted(name)} is ${quoted(value)}, but times must be in the years 1601 to 9999.`,
     });
   }
   return ticks === 'malformed' ? null : { type: 'Edm.DateTime', value: ticks };

@@ -78,6 +78,6 @@ const duplicate = (name: string): StorageError =>
 
 function parseKey(scalar: Scalar, type: string | null): string {
   const { type: found, value } = parseEdmJson(scalar, type);
-  if (found !== 'Edm.String') throw invalidInput(`${scalar.name} is to be a string.`);
+  if (found !== 'Edm.String') throw invalidInput(`${scalar.name} must be a string.`);
   return value;
 }

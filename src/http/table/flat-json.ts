@@ -32,7 +32,7 @@ export class FlatJson {
 
   constructor(text: string) {
     this.#text = text;
-    if (this.#skipSpace() !== OPENING_BRACE) throw invalidInput('The body is to be a JSON object.');
+    if (this.#skipSpace() !== OPENING_BRACE) throw invalidInput('The body must be a JSON object.');
     this.#at++;
   }
 
@@ -75,7 +75,7 @@ export class FlatJson {
       case OPENING_BRACE:
       case OPENING_BRACKET:
         throw invalidInput(
-          `The property ${quoted(this.name)} is an object or an array, and no property of an entity is.`,
+          `The property ${quoted(this.name)} is an object or an array, which a property of an entity cannot be.`,
         );
       default:
         this.kind = 'number';

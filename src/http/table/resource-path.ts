@@ -50,5 +50,5 @@ function refuse(code: ErrorCode | null): void {
 
 const invalidPath = (): StorageError =>
   new StorageError('InvalidUri', {
-    message: "The path is to be Tables, Tables('name'), name(), name(PartitionKey='p',RowKey='r') or $batch.",
+    message: "The path must be Tables, Tables('name'), name(), name(PartitionKey='p',RowKey='r') or $batch.",
   });

@@ -95,7 +95,7 @@ export const deleteTable: Operation = {
 
 function readTableName(body: Uint8Array): string {
   const name = tableNameIn(body);
-  if (name === null) throw new StorageError('InvalidInput', { message: 'The body is to be {"TableName":"name"}.' });
+  if (name === null) throw new StorageError('InvalidInput', { message: 'The body must be {"TableName":"name"}.' });
   return parseTableName(name);
 }
 

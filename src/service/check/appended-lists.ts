@@ -49,7 +49,7 @@ export class AppendedLists {
       startBytes = endBytes;
     }
     if (startBytes !== lengthBytes) {
-      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${startBytes}`);
+      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, but its blocks have ${startBytes}`);
     }
     this.#blobs.push({ name, content });
     const last = content.lists.at(-1);
@@ -67,12 +67,14 @@ export class AppendedLists {
     this.#holders.add(extent.id, { isShared: false });
     if (list === undefined) {
       this.#extents.discard(extent.id);
-      if (!awaited.lists.has(listId)) this.#findings.push(`a block of list ${listId} belongs to no blob`);
+      if (!awaited.lists.has(listId)) this.#findings.push(`a block of append list ${listId} belongs to no blob`);
       return;
     }
     this.#extents.name(extent, { lengthBytes });
     if (startBytes !== list.nextBytes) {
-      this.#findings.push(`list ${listId} has a block at ${startBytes}, and should have one at ${list.nextBytes}`);
+      this.#findings.push(
+        `append list ${listId} has its next block at byte ${startBytes}, but should have it at byte ${list.nextBytes}`,
+      );
     }
     list.rowCount++;
     list.nextBytes = startBytes + lengthBytes;
@@ -82,12 +84,14 @@ export class AppendedLists {
   /** All rows have come. */
   end(awaited: Awaited): void {
     for (const [id, { rowsUpTo, nextBytes, appenderEndBytes }] of this.#lists) {
-      if (awaited.lists.has(id)) this.#findings.push(`list ${id} belongs to a blob and awaits the sweeper`);
+      if (awaited.lists.has(id)) this.#findings.push(`append list ${id} belongs to a blob, but is to be swept`);
       for (const [endBytes, rowCount] of rowsUpTo) {
-        if (rowCount === NO_ROW) this.#findings.push(`list ${id} has no block that ends at ${endBytes}`);
+        if (rowCount === NO_ROW) this.#findings.push(`append list ${id} has no block that ends at byte ${endBytes}`);
       }
       if (appenderEndBytes !== null && nextBytes > appenderEndBytes) {
-        this.#findings.push(`list ${id} has blocks up to ${nextBytes}, its blob only to ${appenderEndBytes}`);
+        this.#findings.push(
+          `append list ${id} has blocks up to byte ${nextBytes}, but its blob ends at byte ${appenderEndBytes}`,
+        );
       }
     }
     for (const blob of this.#blobs) this.#compareCount(blob);
@@ -98,7 +102,7 @@ export class AppendedLists {
     if (counts.includes(NO_ROW)) return;
     const rowCount = counts.reduce((sum, count) => sum + count, 0);
     if (rowCount !== blockCount) {
-      this.#findings.push(`blob ${name} says that it has ${blockCount} blocks, and has ${rowCount}`);
+      this.#findings.push(`blob ${name} should have ${blockCount} blocks, but has ${rowCount}`);
     }
   }
 
@@ -111,7 +115,8 @@ export class AppendedLists {
   #of(id: Id, startBytes: number): List {
     const known = this.#lists.get(id);
     if (known !== undefined) {
-      if (known.startBytes !== startBytes) this.#findings.push(`list ${id} begins at two places`);
+      if (known.startBytes !== startBytes)
+        this.#findings.push(`two blobs disagree about where append list ${id} begins`);
       return known;
     }
     const list: List = {

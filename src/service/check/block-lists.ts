@@ -44,13 +44,13 @@ export class BlockLists {
     this.#holders.add(id, { isShared });
     const list = this.#lists.get(id);
     if (list === undefined) {
-      this.#findings.push(`blob ${name} names block list ${id}, which is missing`);
+      this.#findings.push(`blob ${name} refers to block list ${id}, which is missing`);
       return;
     }
     list.isHeld = true;
     list.isUnmarked ||= !isShared;
     if (list.lengthBytes !== lengthBytes) {
-      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, its blocks ${list.lengthBytes}`);
+      this.#findings.push(`blob ${name} has ${lengthBytes} bytes, but its blocks have ${list.lengthBytes}`);
     }
   }
 
@@ -62,7 +62,7 @@ export class BlockLists {
   /** All blobs have come. */
   end({ layouts, shares, stagings }: Awaited): void {
     const awaitedIds = new Set(layouts.map(({ id }) => id));
-    if (awaitedIds.size < layouts.length) this.#findings.push('a block list is to be swept twice');
+    if (awaitedIds.size < layouts.length) this.#findings.push('a block list is queued for sweeping twice');
     for (const [id, list] of this.#lists) {
       if (list.isHeld) this.#held(id, list, awaitedIds);
       else if (!awaitedIds.has(id)) this.#findings.push(`block list ${id} belongs to no blob`);
@@ -73,7 +73,7 @@ export class BlockLists {
   }
 
   #held(id: Id, { extents, isUnmarked }: BlockList, awaitedIds: ReadonlySet<Id>): void {
-    if (awaitedIds.has(id)) this.#findings.push(`block list ${id} belongs to a blob and awaits the sweeper`);
+    if (awaitedIds.has(id)) this.#findings.push(`block list ${id} belongs to a blob, but is to be swept`);
     for (const { extent, lengthBytes } of extents.values()) {
       this.#holders.add(extent.id, { isShared: !isUnmarked });
       this.#extents.name(extent, { lengthBytes });
@@ -98,7 +98,7 @@ export class BlockLists {
 
   #needed(id: Id): Iterable<Id> {
     const list = this.#lists.get(id);
-    if (list === undefined) this.#findings.push(`block list ${id} is needed for sweeping and is missing`);
+    if (list === undefined) this.#findings.push(`block list ${id} is needed for sweeping, but is missing`);
     return list?.extents.keys() ?? [];
   }
 }

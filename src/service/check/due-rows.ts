@@ -21,13 +21,13 @@ export class DueRows {
   }
 
   staging(id: Id, name: string): void {
-    if (!this.#stagings.has(id)) this.#findings.push(`nobody will see that the staged blocks of ${name} expire`);
+    if (!this.#stagings.has(id)) this.#findings.push(`the staged blocks of blob ${name} are not scheduled to expire`);
   }
 
   /** A blob, a container or a share that ends at this time. */
   record(key: Key, { dueMs, name }: { dueMs: number; name: string }): void {
     if (this.#records.has(nameOf(Buffer.from(key).toString('base64'), dueMs))) return;
-    this.#findings.push(`nobody will see that the time of ${name} is over`);
+    this.#findings.push(`${name} is not scheduled to expire at the right time`);
   }
 }
 

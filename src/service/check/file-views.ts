@@ -61,17 +61,17 @@ export class FileViews {
     const problems: string[] = this.#rootViews.has(view) ? [] : [`has no root${where}`];
     for (const { id, parentId, ...standing } of this.#directories) {
       if (!isIn(standing, view)) continue;
-      if (parents.has(id)) problems.push(`has directory ${id} at two places${where}`);
+      if (parents.has(id)) problems.push(`has directory ${id} in two places${where}`);
       parents.set(id, parentId);
     }
     for (const [id, views] of this.#used) {
       if (id !== ROOT_ID && views.has(view) && !parents.has(id)) {
-        problems.push(`has something in directory ${id}, which is not there${where}`);
+        problems.push(`has an entry in directory ${id}, which does not exist${where}`);
       }
     }
     const rooted = new Set<NodeId>([ROOT_ID]);
     for (const id of parents.keys()) {
-      if (!isRooted(id, parents, rooted)) problems.push(`has directory ${id} in itself${where}`);
+      if (!isRooted(id, parents, rooted)) problems.push(`has directory ${id} inside itself${where}`);
     }
     return problems;
   }

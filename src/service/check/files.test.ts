@@ -141,17 +141,17 @@ const OF_SHARES: readonly Fault[] = [
       const record = decodeJson<ShareRecord>((await shareRow(share)).value);
       await put(share, shareKey(ACCOUNT, 'A_b'), encodeJson({ ...record, id: UNUSED_ID }));
     },
-    /^"A_b" is no name for a share/,
+    /^"A_b" is not a valid share name/,
   ],
   [
     'two shares of one id',
     async (share) => put(share, shareKey(ACCOUNT, 'twin'), (await shareRow(share)).value),
-    /^share twin shares its id with another/,
+    /^share twin has the same id as another share/,
   ],
   [
     'a share that is marked as deleted',
     changeShare((record) => ({ ...record, deleted: { atMs: 1, untilMs: 2 } })),
-    /^share share is deleted where it stands/,
+    /^share share is marked as deleted, but is stored as an existing share/,
   ],
   [
     'a share that awaits the sweeper',
@@ -159,7 +159,7 @@ const OF_SHARES: readonly Fault[] = [
       const { account, shareId: id } = await treeIn(share);
       await put(share, garbageKey(UNUSED_ID), encodeJson({ kind: 'tree', account, id }));
     },
-    /^share share is there and awaits the sweeper/,
+    /^share share exists, but is to be swept/,
   ],
   [
     'a deleted share that is not marked as such',
@@ -167,17 +167,17 @@ const OF_SHARES: readonly Fault[] = [
       (share) => firstIn(share, 'o'),
       (record) => ({ ...record, deleted: undefined }),
     ),
-    /^deleted share gone is not deleted/,
+    /^deleted share gone is not marked as deleted/,
   ],
   [
     'a deleted share under the id of another',
     async (share) => move(share, await firstIn(share, 'o'), deletedShareKey(ACCOUNT, 'gone', UNUSED_ID)),
-    /^deleted share gone stands under the id of another/,
+    /^deleted share gone is stored under another id/,
   ],
   [
     'a deleted share whose time nobody will see pass',
     async (share) => remove(share, (await firstIn(share, 'E')).key),
-    /^nobody will see that the time of deleted share gone is over/,
+    /^deleted share gone is not scheduled to expire/,
   ],
   [
     'rows of a share that is missing',
@@ -190,27 +190,27 @@ const OF_SNAPSHOTS: readonly Fault[] = [
   [
     'a snapshot that is missing',
     async (share) => remove(share, (await snapshotRow(share)).key),
-    /counts 1 snapshots and has 0/,
+    /should have 1 snapshots, but has 0/,
   ],
   [
     'a share that counts a snapshot too many',
     changeShare((record) => ({ ...record, snapshotCount: 2 })),
-    /^share share counts 2 snapshots and has 1/,
+    /^share share should have 2 snapshots, but has 1/,
   ],
   [
     'a share that does not know which epoch is kept',
     changeShare((record) => ({ ...record, keptEpoch: 0 })),
-    /^share share knows of a snapshot of epoch 0, and the newest is of 1/,
+    /^the newest snapshot of share share should be of epoch 0, but it is of epoch 1/,
   ],
   [
     'a share that goes on at an epoch that is kept',
     changeShare((record) => ({ ...record, epoch: 1 })),
-    /^share share is at epoch 1, which a snapshot keeps/,
+    /^share share is at epoch 1, which already belongs to a snapshot/,
   ],
   [
     'a snapshot of an epoch that is not over',
     changeSnapshot((record) => ({ ...record, epoch: 2 })),
-    /^snapshot \S+ of share share keeps epoch 2, which is not over/,
+    /^snapshot \S+ of share share is of epoch 2, which has not ended/,
   ],
   [
     'two snapshots of one epoch',
@@ -218,7 +218,7 @@ const OF_SNAPSHOTS: readonly Fault[] = [
       const tree = await treeIn(share);
       await put(share, snapshotKey(tree, '2100-01-01T00:00:00.0000000Z'), (await snapshotRow(share)).value);
     },
-    /^snapshot 2100-\S+ of share share keeps epoch 1, no later than the one before it/,
+    /^snapshot 2100-\S+ of share share is of epoch 1, which is no later than that of the snapshot before it/,
   ],
   [
     'a snapshot later than the last that was taken',
@@ -226,7 +226,7 @@ const OF_SNAPSHOTS: readonly Fault[] = [
       const row = await snapshotRow(share);
       await move(share, row, snapshotKey(treeOfKey(row.key), '2100-01-01T00:00:00.0000000Z'));
     },
-    /^share share has a snapshot later than its last/,
+    /^share share has a snapshot that is later than its last one/,
   ],
   [
     'a snapshot of no share',
@@ -244,22 +244,22 @@ const OF_NODES: readonly Fault[] = [
   [
     'a file in the place of the root',
     async (share) => put(share, rootKey(await treeIn(share)), (await nodeRow(share, 'new.txt')).value),
-    /^file "new\.txt" \(\w+\) of share share stands for the root/,
+    /^file "new\.txt" \(\w+\) of share share is stored as the root, but is not a root directory/,
   ],
   [
     'a file that takes itself for the root',
     changeNode('new.txt', (node) => ({ ...node, id: ROOT_ID })),
-    /^file "new\.txt" .* takes itself for the root/,
+    /^file "new\.txt" .* has the id of the root/,
   ],
   [
     'a place that is noted for the root',
     async (share) => put(share, placeKey(await treeIn(share), ROOT_ID), encodeJson({ parentId: ROOT_ID, name: '' })),
-    /^the place of node 0{16} of share share is noted, though it is the root/,
+    /^the location of entry 0{16} of share share is recorded, although it is the root/,
   ],
   [
     'a name that is not folded as it should be',
     changeNode('new.txt', (node) => ({ ...node, name: 'newer.txt' })),
-    /^file "newer\.txt" .* stands under the name "NEW\.TXT"/,
+    /^file "newer\.txt" .* is stored under the name "NEW\.TXT"/,
   ],
   [
     'a name that none can have',
@@ -272,7 +272,7 @@ const OF_NODES: readonly Fault[] = [
       await remove(share, row.key);
       await put(share, placeKey(tree, node.id), encodeJson(place));
     },
-    /^file "nul" .* has an impossible name/,
+    /^file "nul" .* has an invalid name/,
   ],
   [
     'a name in bytes that are no text',
@@ -280,12 +280,12 @@ const OF_NODES: readonly Fault[] = [
       const row = await nodeRow(share, 'new.txt');
       await put(share, Buffer.concat([row.key, Buffer.of(0xff)]), row.value);
     },
-    /^file "new\.txt" .* has a key that none can have/,
+    /^file "new\.txt" .* has an invalid key/,
   ],
   [
     'a node whose place is not noted',
     async (share) => remove(share, placeKey(await treeIn(share), (await nodeAt(share, 'new.txt')).id)),
-    /^file "new\.txt" .* stands at a place that is not noted/,
+    /^file "new\.txt" .* has no recorded location/,
   ],
   [
     'a node whose place is noted elsewhere',
@@ -293,7 +293,7 @@ const OF_NODES: readonly Fault[] = [
       const place = { parentId: ROOT_ID, name: 'SMALL.TXT' };
       await put(share, placeKey(await treeIn(share), (await nodeAt(share, 'new.txt')).id), encodeJson(place));
     },
-    /^file "new\.txt" .* stands at another place than is noted/,
+    /^file "new\.txt" .* is not at its recorded location/,
   ],
   [
     'a place where something else stands',
@@ -301,7 +301,7 @@ const OF_NODES: readonly Fault[] = [
       const place = { parentId: ROOT_ID, name: 'SMALL.TXT' };
       await put(share, placeKey(await treeIn(share), (await nodeAt(share, 'new.txt')).id), encodeJson(place));
     },
-    /^the place of node \w+ of share share is that of node \w+/,
+    /^the location of entry \w+ of share share holds entry \w+/,
   ],
   [
     'a place where nothing stands',
@@ -309,7 +309,7 @@ const OF_NODES: readonly Fault[] = [
       const place = { parentId: ROOT_ID, name: 'NOTHING' };
       await put(share, placeKey(await treeIn(share), UNUSED_NODE_ID), encodeJson(place));
     },
-    /^the place of node 0123456789abcdef of share share is empty/,
+    /^the location of entry 0123456789abcdef of share share is empty/,
   ],
   [
     'a node in a directory that is not there',
@@ -319,7 +319,7 @@ const OF_NODES: readonly Fault[] = [
       await move(share, row, nodeKey(treeOfKey(row.key), place));
       await put(share, placeKey(treeOfKey(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
     },
-    /^share share has something in directory 0123456789abcdef, which is not there$/,
+    /^share share has an entry in directory 0123456789abcdef, which does not exist$/,
   ],
   [
     'a node in a file',
@@ -329,7 +329,7 @@ const OF_NODES: readonly Fault[] = [
       await move(share, row, nodeKey(treeOfKey(row.key), place));
       await put(share, placeKey(treeOfKey(row.key), decodeJson<NodeRecord>(row.value).id), encodeJson(place));
     },
-    /^share share has something in directory \w+, which is not there$/,
+    /^share share has an entry in directory \w+, which does not exist$/,
   ],
   [
     'a directory in itself',
@@ -340,7 +340,7 @@ const OF_NODES: readonly Fault[] = [
       await move(share, row, nodeKey(tree, place));
       await put(share, placeKey(tree, id), encodeJson(place));
     },
-    /^share share has directory \w+ in itself$/,
+    /^share share has directory \w+ inside itself$/,
   ],
   [
     'a directory at two places',
@@ -348,17 +348,17 @@ const OF_NODES: readonly Fault[] = [
       const { id } = await nodeAt(share, 'moved');
       await addDirectory(share, { parentId: ROOT_ID, name: 'TWIN' }, { id, name: 'twin' });
     },
-    /^share share has directory \w+ at two places$/,
+    /^share share has directory \w+ in two places$/,
   ],
   [
     'a state of an epoch that has not come',
     changeNode('new.txt', (node) => ({ ...node, since: 3 })),
-    /^file "new\.txt" .* is of epoch 3, and the share at 2/,
+    /^file "new\.txt" .* is of epoch 3, but the share is at epoch 2/,
   ],
   [
     'a permission that is not there',
     changeNode('new.txt', (node) => ({ ...node, permission: '1*2' })),
-    /^file "new\.txt" .* has permission 1\*2, which is not there/,
+    /^file "new\.txt" .* has permission 1\*2, which does not exist/,
   ],
   [
     'a permission that cannot be read',
@@ -376,7 +376,7 @@ const OF_NODES: readonly Fault[] = [
   [
     'a share that counts other bytes than its files have',
     async (share) => put(share, usageKey(await treeIn(share), 7), Buffer.from('0000000000000001', 'hex')),
-    /^share share counts \d+ bytes of files and has 20015/,
+    /^the byte count of share share is \d+, but its files have 20015 bytes/,
   ],
   [
     'a file that waits for a copy that nobody makes',
@@ -384,7 +384,7 @@ const OF_NODES: readonly Fault[] = [
       ...node,
       copy: pendingCopy({ id: 'nobody', source: 'http://127.0.0.1/', lengthBytes: 1 }),
     })),
-    /^file "new\.txt" .* waits for a copy that nobody makes/,
+    /^file "new\.txt" .* waits for a copy that has no job/,
   ],
   [
     'a node of a share in another account',
@@ -403,7 +403,7 @@ const OF_CONTENT: readonly Fault[] = [
   [
     'content that cannot be written to',
     changeNode<FileRecord>('small.txt', (node) => ({ ...node, content: { ...pages(node), isFrozen: true } })),
-    /^file "small\.txt" .* has content that nobody can write to/,
+    /^file "small\.txt" .* has content that is frozen/,
   ],
   [
     'earlier content that can be written to',
@@ -423,17 +423,17 @@ const OF_CONTENT: readonly Fault[] = [
       const { content } = await nodeAt<FileRecord>(share, 'small.txt');
       await changeNode<FileRecord>('new.txt', (node) => ({ ...node, content }))(share);
     },
-    /^epoch \d+ of map \w+ is held twice/,
+    /^epoch \d+ of page map \w+ is held by two records/,
   ],
   [
     'a file at an epoch of its content that is not noted',
     changeNode<FileRecord>('small.txt', (node) => ({ ...node, content: { ...pages(node), epoch: 9 } })),
-    /^a record holds epoch 9 of map \w+, which is not noted/,
+    /^a record holds epoch 9 of page map \w+, which does not exist/,
   ],
   [
     'content that no file holds',
     changeNode<FileRecord>('small.txt', (node) => ({ ...node, content: { kind: 'empty' } })),
-    /^epoch \d+ of map \w+ is held by no record/,
+    /^no record holds epoch \d+ of page map \w+/,
   ],
 ];
 
@@ -443,12 +443,12 @@ const OF_PAST: readonly Fault[] = [
   [
     'an earlier state that is not in the index',
     async (share) => remove(share, (await firstIn(share, 'j')).key),
-    /as it was up to epoch 1, is not in the index/,
+    /as it was up to epoch 1, is missing from the index/,
   ],
   [
     'an index of earlier states that are not there',
     async (share) => remove(share, (await pastRow(share)).key),
-    /^the index of share share names a state of "DELETED\.TXT", up to epoch 1, that is not there/,
+    /^the index of share share lists a state of "DELETED\.TXT", up to epoch 1, that does not exist/,
   ],
   [
     'an index of another beginning',
@@ -456,7 +456,7 @@ const OF_PAST: readonly Fault[] = [
       const { key, value } = await firstIn(share, 'j');
       await put(share, endedNodeKey(treeOfKey(key), { ...parseEndedNodeKey(key), since: 0 }), value);
     },
-    /^the index of share share names a state of ".*", up to epoch 1, that began at another epoch/,
+    /^the index of share share lists a state of ".*", up to epoch 1, that began in another epoch/,
   ],
   [
     'an earlier state that ends before it begins',
@@ -469,7 +469,7 @@ const OF_PAST: readonly Fault[] = [
       const row = await pastRow(share);
       await put(share, pastNodeKey(treeOfKey(row.key), parsePastNodeKey(row.key), 2), row.value);
     },
-    /up to epoch 2, is kept for an epoch that is not over/,
+    /up to epoch 2, is kept for an epoch that has not ended/,
   ],
   [
     'earlier states that lie over each other',
@@ -477,12 +477,12 @@ const OF_PAST: readonly Fault[] = [
       const row = await pastRow(share);
       await put(share, pastNodeKey(treeOfKey(row.key), parsePastNodeKey(row.key), 2), row.value);
     },
-    /up to epoch 2, lies over an earlier state/,
+    /up to epoch 2, overlaps an earlier state/,
   ],
   [
     'an earlier state that lies over the current one',
     changeNode('Big.bin', (node) => ({ ...node, since: 1 })),
-    /^file "Big\.bin" .* lies over the current state/,
+    /^file "Big\.bin" .* overlaps the current state/,
   ],
   [
     'an earlier state that no snapshot sees',
@@ -490,7 +490,7 @@ const OF_PAST: readonly Fault[] = [
       await remove(share, (await snapshotRow(share)).key);
       await changeShare((record) => ({ ...record, snapshotCount: 0, keptEpoch: 0 }))(share);
     },
-    /^file "deleted\.txt" .* is kept and nobody sees it/,
+    /^file "deleted\.txt" .* is kept, although no snapshot contains it/,
   ],
   [
     'a snapshot without the directory of its files',
@@ -498,12 +498,12 @@ const OF_PAST: readonly Fault[] = [
       const { key } = await nodeRow(share, 'dir', 'h');
       await remove(share, key);
     },
-    /^share share has something in directory \w+, which is not there, in the snapshot of epoch 1/,
+    /^share share has an entry in directory \w+, which does not exist, in the snapshot of epoch 1/,
   ],
   [
     'a snapshot in which a directory stands twice',
     changeNode('moved', (node) => ({ ...node, since: 1 })),
-    /^share share has directory \w+ at two places, in the snapshot of epoch 1/,
+    /^share share has directory \w+ in two places, in the snapshot of epoch 1/,
   ],
 ];
 

@@ -97,9 +97,10 @@ export class Files {
     const record = decodeJson<ShareRecord>(value);
     const [account, name] = [accountOf(key), ownNameOf(key)];
     if (refuseShareName(name) !== null || !isSame(shareKey(account, name), key)) {
-      this.#findings.push(`${JSON.stringify(name)} is no name for a share`);
+      this.#findings.push(`${JSON.stringify(name)} is not a valid share name`);
     }
-    if (record.deleted !== undefined) this.#findings.push(`share ${name} is deleted where it stands`);
+    if (record.deleted !== undefined)
+      this.#findings.push(`share ${name} is marked as deleted, but is stored as an existing share`);
     this.#addShare(`share ${name}`, account, record);
   }
 
@@ -107,16 +108,16 @@ export class Files {
     const record = decodeJson<ShareRecord>(value);
     const { share, id } = parseDeletedShareKey(key);
     const name = `deleted share ${share}`;
-    if (record.id !== id) this.#findings.push(`${name} stands under the id of another`);
-    if (record.deleted === undefined) this.#findings.push(`${name} is not deleted`);
+    if (record.id !== id) this.#findings.push(`${name} is stored under another id`);
+    if (record.deleted === undefined) this.#findings.push(`${name} is not marked as deleted`);
     else this.#options.due.record(key, { dueMs: record.deleted.untilMs, name });
     this.#addShare(name, accountOf(key), record);
   }
 
   #addShare(name: string, account: string, { id, ...record }: ShareRecord): void {
     this.shareCount++;
-    if (this.#shares.has(id)) this.#findings.push(`${name} shares its id with another`);
-    if (this.#options.awaited.trees.has(id)) this.#findings.push(`${name} is there and awaits the sweeper`);
+    if (this.#shares.has(id)) this.#findings.push(`${name} has the same id as another share`);
+    if (this.#options.awaited.trees.has(id)) this.#findings.push(`${name} exists, but is to be swept`);
     const met = { snapshots: [], permissions: new Set<string>(), lengthBytes: 0, countedBytes: 0n };
     this.#shares.set(id, { ...record, ...met, name, account, views: new FileViews([]) });
   }
@@ -128,10 +129,10 @@ export class Files {
     const share = this.#find(key, `snapshot ${moment}`);
     if (share === null) return;
     const what = `snapshot ${moment} of ${share.name}`;
-    if (!isSame(snapshotKey(treeOfKey(key), moment), key)) this.#findings.push(`${what} has a key that none can have`);
-    if (epoch >= share.epoch) this.#findings.push(`${what} keeps epoch ${epoch}, which is not over`);
+    if (!isSame(snapshotKey(treeOfKey(key), moment), key)) this.#findings.push(`${what} has an invalid key`);
+    if (epoch >= share.epoch) this.#findings.push(`${what} is of epoch ${epoch}, which has not ended`);
     if (epoch <= (share.snapshots.at(-1)?.epoch ?? 0)) {
-      this.#findings.push(`${what} keeps epoch ${epoch}, no later than the one before it`);
+      this.#findings.push(`${what} is of epoch ${epoch}, which is no later than that of the snapshot before it`);
     }
     share.snapshots.push({ moment, epoch });
   }
@@ -141,14 +142,15 @@ export class Files {
       const { name, snapshots, snapshotCount, keptEpoch, epoch, lastSnapshot } = share;
       const newest = snapshots.at(-1);
       if (snapshots.length !== snapshotCount) {
-        this.#findings.push(`${name} counts ${snapshotCount} snapshots and has ${snapshots.length}`);
+        this.#findings.push(`${name} should have ${snapshotCount} snapshots, but has ${snapshots.length}`);
       }
       if (keptEpoch !== (newest?.epoch ?? 0)) {
-        this.#findings.push(`${name} knows of a snapshot of epoch ${keptEpoch}, and the newest is of ${newest?.epoch}`);
+        const found = newest === undefined ? 'there is none' : `it is of epoch ${newest.epoch}`;
+        this.#findings.push(`the newest snapshot of ${name} should be of epoch ${keptEpoch}, but ${found}`);
       }
-      if (keptEpoch >= epoch) this.#findings.push(`${name} is at epoch ${epoch}, which a snapshot keeps`);
+      if (keptEpoch >= epoch) this.#findings.push(`${name} is at epoch ${epoch}, which already belongs to a snapshot`);
       if (newest !== undefined && !isNoLater(newest.moment, lastSnapshot)) {
-        this.#findings.push(`${name} has a snapshot later than its last, ${lastSnapshot}`);
+        this.#findings.push(`${name} has a snapshot that is later than its last one, ${lastSnapshot}`);
       }
       share.views = new FileViews(snapshots.map((snapshot) => snapshot.epoch));
     }
@@ -166,16 +168,16 @@ export class Files {
       this.#findings.push(`permission ${permission} of ${share.name} cannot be read: ${decoded.refusal}`);
     }
     if (!isSame(permissionKey(treeOfKey(key), permission), key)) {
-      this.#findings.push(`a permission of ${share.name} has a key that none can have`);
+      this.#findings.push(`a permission of ${share.name} has an invalid key`);
     }
   }
 
   usage({ key, value }: Entry): void {
-    const share = this.#find(key, 'a count of bytes');
+    const share = this.#find(key, 'a byte count');
     if (share === null) return;
     share.countedBytes += decodeUsage(value);
     if (!isSame(usageKey(treeOfKey(key), key.at(-1) ?? 0), key)) {
-      this.#findings.push(`a count of bytes of ${share.name} has a key that none can have`);
+      this.#findings.push(`a byte count of ${share.name} has an invalid key`);
     }
   }
 
@@ -183,15 +185,15 @@ export class Files {
   place({ key, value }: Entry): void {
     const id = placedIdOf(key);
     const place = decodeJson<NodePlace>(value);
-    const share = this.#find(key, `the place of node ${id}`);
+    const share = this.#find(key, `the location of entry ${id}`);
     if (share === null) return;
-    const what = `the place of node ${id} of ${share.name}`;
-    if (!isSame(placeKey(treeOfKey(key), id), key)) this.#findings.push(`${what} has a key that none can have`);
-    if (id === ROOT_ID) this.#findings.push(`${what} is noted, though it is the root`);
+    const what = `the location of entry ${id} of ${share.name}`;
+    if (!isSame(placeKey(treeOfKey(key), id), key)) this.#findings.push(`${what} has an invalid key`);
+    if (id === ROOT_ID) this.#findings.push(`${what} is recorded, although it is the root`);
     this.#ask(nodeKey(treeOfKey(key), place), (node) => {
       if (node === null) return `${what} is empty`;
       const { id: found } = decodeJson<NodeRecord>(node);
-      return found === id ? null : `${what} is that of node ${found}`;
+      return found === id ? null : `${what} holds entry ${found}`;
     });
   }
 
@@ -206,27 +208,27 @@ export class Files {
     const share = this.#find(key, described(node));
     if (share === null) return;
     const what = `${described(node)} of ${share.name}`;
-    if (!isSame(nodeKey(tree, place), key)) this.#findings.push(`${what} has a key that none can have`);
+    if (!isSame(nodeKey(tree, place), key)) this.#findings.push(`${what} has an invalid key`);
     this.#state(share, { what, node, place, last: NOW });
     if (node.since > share.epoch) {
-      this.#findings.push(`${what} is of epoch ${node.since}, and the share at ${share.epoch}`);
+      this.#findings.push(`${what} is of epoch ${node.since}, but the share is at epoch ${share.epoch}`);
     }
     if (node.kind === 'file') {
       share.lengthBytes += node.lengthBytes;
       if (node.content.kind === 'pages' && node.content.isFrozen === true) {
-        this.#findings.push(`${what} has content that nobody can write to`);
+        this.#findings.push(`${what} has content that is frozen, so that nobody can write to it`);
       }
       if (isPending(node.copy) && !this.#options.isCopying(node.copy?.id ?? '')) {
-        this.#findings.push(`${what} waits for a copy that nobody makes`);
+        this.#findings.push(`${what} waits for a copy that has no job`);
       }
     }
     if (isRoot(place)) return;
     if (node.kind === 'file') this.fileCount++;
     else this.directoryCount++;
     this.#ask(placeKey(tree, node.id), (found) => {
-      if (found === null) return `${what} stands at a place that is not noted`;
+      if (found === null) return `${what} has no recorded location`;
       const noted = decodeJson<NodePlace>(found);
-      return isSamePlace(noted, place) ? null : `${what} stands at another place than is noted`;
+      return isSamePlace(noted, place) ? null : `${what} is not at its recorded location`;
     });
   }
 
@@ -240,18 +242,18 @@ export class Files {
     if (share === null) return;
     this.pastCount++;
     const what = `${described(node)} of ${share.name}, as it was up to epoch ${epoch},`;
-    if (!isSame(pastNodeKey(tree, place, epoch), key)) this.#findings.push(`${what} has a key that none can have`);
+    if (!isSame(pastNodeKey(tree, place, epoch), key)) this.#findings.push(`${what} has an invalid key`);
     this.#state(share, { what, node, place, last: epoch });
     this.#order({ what, node, tree, place, epoch });
-    if (epoch >= share.epoch) this.#findings.push(`${what} is kept for an epoch that is not over`);
+    if (epoch >= share.epoch) this.#findings.push(`${what} is kept for an epoch that has not ended`);
     if (!share.views.isSeen({ since: node.since, last: epoch }) && !this.#isSwept(tree)) {
-      this.#findings.push(`${what} is kept and nobody sees it`);
+      this.#findings.push(`${what} is kept, although no snapshot contains it`);
     }
     if (node.kind === 'file' && node.content.kind === 'pages' && node.content.isFrozen !== true) {
       this.#findings.push(`${what} has content that can still be written to`);
     }
     this.#ask(endedNodeKey(tree, { ...place, epoch, since: node.since }), (found) =>
-      found === null ? `${what} is not in the index` : null,
+      found === null ? `${what} is missing from the index` : null,
     );
   }
 
@@ -259,15 +261,15 @@ export class Files {
   ended({ key }: Entry): void {
     const { since, epoch, ...place } = parseEndedNodeKey(key);
     const tree = treeOfKey(key);
-    const share = this.#find(key, 'an entry of the index of earlier states');
+    const share = this.#find(key, 'a row of the index of earlier states');
     if (share === null) return;
-    const what = `the index of ${share.name} names a state of ${JSON.stringify(place.name)}, up to epoch ${epoch},`;
+    const what = `the index of ${share.name} lists a state of ${JSON.stringify(place.name)}, up to epoch ${epoch},`;
     if (!isSame(endedNodeKey(tree, { ...place, epoch, since }), key)) {
-      this.#findings.push(`${what} under a key that none can have`);
+      this.#findings.push(`${what} under an invalid key`);
     }
     this.#ask(pastNodeKey(tree, place, epoch), (found) => {
-      if (found === null) return `${what} that is not there`;
-      return decodeJson<NodeRecord>(found).since === since ? null : `${what} that began at another epoch`;
+      if (found === null) return `${what} that does not exist`;
+      return decodeJson<NodeRecord>(found).since === since ? null : `${what} that began in another epoch`;
     });
   }
 
@@ -280,19 +282,19 @@ export class Files {
     const { parentId } = place;
     if (isRoot(place)) {
       if (id !== ROOT_ID || kind !== 'directory' || node.name !== '')
-        this.#findings.push(`${what} stands for the root`);
+        this.#findings.push(`${what} is stored as the root, but is not a root directory`);
       share.views.root({ since, last });
     } else {
-      if (refuseFileName(node.name) !== null) this.#findings.push(`${what} has an impossible name`);
+      if (refuseFileName(node.name) !== null) this.#findings.push(`${what} has an invalid name`);
       if (foldName(node.name) !== place.name) {
-        this.#findings.push(`${what} stands under the name ${JSON.stringify(place.name)}`);
+        this.#findings.push(`${what} is stored under the name ${JSON.stringify(place.name)}`);
       }
-      if (id === ROOT_ID) this.#findings.push(`${what} takes itself for the root`);
+      if (id === ROOT_ID) this.#findings.push(`${what} has the id of the root`);
       if (kind === 'directory') share.views.directory({ id, parentId, since, last });
       else share.views.file({ parentId, since, last });
     }
     if (!share.permissions.has(node.permission)) {
-      this.#findings.push(`${what} has permission ${node.permission}, which is not there`);
+      this.#findings.push(`${what} has permission ${node.permission}, which does not exist`);
     }
   }
 
@@ -301,11 +303,11 @@ export class Files {
     const at = `${tree.shareId}/${place.parentId}/${place.name}`;
     if (node.since > epoch) this.#findings.push(`${what} ends before it begins`);
     if (this.#before.place === at && node.since <= this.#before.epoch) {
-      this.#findings.push(`${what} lies over an earlier state`);
+      this.#findings.push(`${what} overlaps an earlier state`);
     }
     this.#before = { place: at, epoch };
     this.#ask(nodeKey(tree, place), (current) =>
-      current !== null && decodeJson<NodeRecord>(current).since <= epoch ? `${what} lies over the current state` : null,
+      current !== null && decodeJson<NodeRecord>(current).since <= epoch ? `${what} overlaps the current state` : null,
     );
   }
 
@@ -330,7 +332,7 @@ export class Files {
     for (const { name, views, lengthBytes, countedBytes } of this.#shares.values()) {
       for (const problem of views.problems()) this.#findings.push(`${name} ${problem}`);
       if (countedBytes !== BigInt(lengthBytes)) {
-        this.#findings.push(`${name} counts ${countedBytes} bytes of files and has ${lengthBytes}`);
+        this.#findings.push(`the byte count of ${name} is ${countedBytes}, but its files have ${lengthBytes} bytes`);
       }
     }
   }

@@ -39,7 +39,7 @@ export class Holders {
   compare(id: Id, countedCount: number): void {
     const { count, uncountedCount, isUnmarked } = this.#of(id);
     if (count - uncountedCount !== countedCount) {
-      this.#findings.push(`${id} has ${count - uncountedCount} holders, and ${countedCount} are counted`);
+      this.#findings.push(`the reference count of ${id} is ${countedCount}, but should be ${count - uncountedCount}`);
     }
     this.#refuseUnmarked(id, { count, isUnmarked });
     this.#held.delete(id);
@@ -49,7 +49,7 @@ export class Holders {
   end(): void {
     for (const [id, { count, uncountedCount, isUnmarked }] of this.#held) {
       if (count - uncountedCount > 1) {
-        this.#findings.push(`${id} has ${count - uncountedCount} holders, and one is counted`);
+        this.#findings.push(`the reference count of ${id} is 1, but should be ${count - uncountedCount}`);
       }
       this.#refuseUnmarked(id, { count, isUnmarked });
     }
@@ -57,7 +57,7 @@ export class Holders {
 
   #refuseUnmarked(id: Id, { count, isUnmarked }: Pick<Held, 'count' | 'isUnmarked'>): void {
     if (count > 1 && isUnmarked)
-      this.#findings.push(`${id} has ${count} holders, and one takes itself for the only one`);
+      this.#findings.push(`${id} has ${count} references, but one of them is not marked as shared`);
   }
 
   #of(id: Id): Held {

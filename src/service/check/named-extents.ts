@@ -34,7 +34,7 @@ export class NamedExtents {
   ): void {
     const before = this.#named.get(id);
     if (before !== undefined && (before.lengthBytes !== lengthBytes || before.inline !== inline)) {
-      this.#findings.push(`extent ${id} is named in two ways`);
+      this.#findings.push(`two records disagree about the length or the kind of extent ${id}`);
     }
     this.#named.set(id, { inline, lengthBytes, mayBeLonger });
   }
@@ -47,7 +47,7 @@ export class NamedExtents {
   refuseAwaited(extents: ReadonlySet<Id>): void {
     for (const id of extents) {
       this.#discarded.add(id);
-      if (this.#named.has(id)) this.#findings.push(`extent ${id} is named by a record and awaits the sweeper`);
+      if (this.#named.has(id)) this.#findings.push(`a record refers to extent ${id}, which is to be swept`);
     }
   }
 
@@ -65,7 +65,8 @@ export class NamedExtents {
 
   /** All rows have come. */
   end(): void {
-    for (const id of this.#named.keys()) this.#findings.push(`extent ${id} is named by a record and has none itself`);
+    for (const id of this.#named.keys())
+      this.#findings.push(`a record refers to extent ${id}, which has no record itself`);
   }
 
   /** What the content store has beyond that. */
@@ -79,12 +80,12 @@ export class NamedExtents {
     this.bytes += lengthBytes;
     const named = this.#named.get(id);
     if (named === undefined || named.inline !== inline) {
-      if (!this.#discarded.has(id)) this.#findings.push(`extent ${id} is named by nothing`);
+      if (!this.#discarded.has(id)) this.#findings.push(`no record refers to extent ${id}`);
       return false;
     }
     this.#named.delete(id);
     if (lengthBytes < named.lengthBytes || (lengthBytes > named.lengthBytes && !named.mayBeLonger)) {
-      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, and is named with ${named.lengthBytes}`);
+      this.#findings.push(`extent ${id} has ${lengthBytes} bytes, but should have ${named.lengthBytes}`);
     }
     return true;
   }

@@ -19,14 +19,19 @@ export class PastStates {
   /** Records come in the order of their keys: the blob is the last one of its name. */
   take({ account, containerId, name, kind, moment }: ParsedBlobKey, { deleted, versionId }: BlobRecord): void {
     this.#enter(`${account} ${containerId} ${name}`);
-    if (kind === 'deleted' && deleted === undefined) this.#findings.push(`a deleted state of ${name} is not deleted`);
-    if (kind === 'blob' && deleted !== undefined) this.#findings.push(`blob ${name} is deleted where it stands`);
+    if (kind === 'deleted' && deleted === undefined)
+      this.#findings.push(`a deleted state of blob ${name} is not marked as deleted`);
+    if (kind === 'blob' && deleted !== undefined)
+      this.#findings.push(`blob ${name} is marked as deleted, but is stored as an existing blob`);
     if (kind === 'version') {
       this.#newestVersion = moment;
-      if (versionId !== moment) this.#findings.push(`version ${moment} of ${name} takes itself for ${versionId}`);
+      if (versionId !== moment)
+        this.#findings.push(`version ${moment} of blob ${name} has the version id ${versionId}`);
     }
     if (kind === 'blob' && versionId !== undefined && this.#newestVersion >= versionId) {
-      this.#findings.push(`version ${this.#newestVersion} of ${name} is not older than the current one, ${versionId}`);
+      this.#findings.push(
+        `version ${this.#newestVersion} of blob ${name} is not older than the current one, ${versionId}`,
+      );
     }
   }
 

@@ -76,7 +76,7 @@ describe('of queues a check finds', () => {
         const record = await recordOf(store, 'empty');
         await put(store, queueKey(ACCOUNT, 'A_b'), encodeJson({ ...record, contentId: UNUSED_ID }));
       },
-      /^"A_b" is no name for a queue/,
+      /^"A_b" is not a valid queue name/,
     ],
     [
       'a queue under a key without an account',
@@ -84,12 +84,12 @@ describe('of queues a check finds', () => {
         const record = await recordOf(store, 'empty');
         await put(store, Buffer.from('queue-x'), encodeJson({ ...record, contentId: UNUSED_ID }));
       },
-      /^"queue-x" is no name for a queue/,
+      /^"queue-x" is not a valid queue name/,
     ],
     [
       'two queues of one content',
       async (store) => put(store, queueKey(ACCOUNT, 'twin'), encodeJson(await recordOf(store, 'empty'))),
-      /^queue twin shares its content with another/,
+      /^queue twin shares its content with another queue/,
     ],
     [
       'a queue whose content awaits the sweeper',
@@ -98,12 +98,12 @@ describe('of queues a check finds', () => {
         const garbage = encodeJson({ kind: 'messages', account: ACCOUNT, id });
         await put(store, Buffer.concat([Buffer.from('G'), Buffer.from(UNUSED_ID, 'hex')]), garbage);
       },
-      /^queue empty is there and its content awaits the sweeper/,
+      /^queue empty exists, but its content is to be swept/,
     ],
     [
       'messages of a queue that is missing',
       (store) => remove(store, queueKey(ACCOUNT, 'queue')),
-      /^3 messages, 3 texts and \d counts under [0-9a-f]{24} of account1 stand in no queue/,
+      /^3 messages, 3 texts and \d counts under [0-9a-f]{24} of account1 belong to no queue/,
     ],
     [
       'a message of a queue in another account',
@@ -111,17 +111,17 @@ describe('of queues a check finds', () => {
         const { key, value } = await firstIn(store, 'v');
         await put(store, placeKey({ ...contentOf(key), account: 'account2' }, placeOf(key)), value);
       },
-      /^1 messages, 0 texts and 0 counts under [0-9a-f]{24} of account2 stand in no queue/,
+      /^1 messages, 0 texts and 0 counts under [0-9a-f]{24} of account2 belong to no queue/,
     ],
     [
       'a text of no queue',
       (store) => put(store, textKey({ account: ACCOUNT, contentId: UNUSED_ID }, OTHER_MESSAGE_ID), Buffer.alloc(0)),
-      /^0 messages, 1 texts and 0 counts under 0123456789abcdef01234567 of account1 stand in no queue/,
+      /^0 messages, 1 texts and 0 counts under 0123456789abcdef01234567 of account1 belong to no queue/,
     ],
     [
       'a count of no queue',
       (store) => put(store, countKey({ account: ACCOUNT, contentId: UNUSED_ID }, 1), Buffer.alloc(6)),
-      /^0 messages, 0 texts and 1 counts under 0123456789abcdef01234567 of account1 stand in no queue/,
+      /^0 messages, 0 texts and 1 counts under 0123456789abcdef01234567 of account1 belong to no queue/,
     ],
     [
       'a message of another format',
@@ -145,7 +145,7 @@ describe('of queues a check finds', () => {
         const { key, value } = await firstIn(store, 'v');
         await put(store, Uint8Array.of(...key, 0), value);
       },
-      /^message \S+ has a place that no message can have/,
+      /^message \S+ has an invalid place in its queue/,
     ],
     [
       'a text under a key of too many bytes',
@@ -153,7 +153,7 @@ describe('of queues a check finds', () => {
         const { key, value } = await firstIn(store, 'm');
         await put(store, Uint8Array.of(...key, 0), value);
       },
-      /^a text has a key that no text can have/,
+      /^a message text has an invalid key/,
     ],
     [
       'a count under a key of too many bytes',
@@ -161,27 +161,27 @@ describe('of queues a check finds', () => {
         const { key, value } = await firstIn(store, 'n');
         await put(store, Uint8Array.of(...key, 0), value);
       },
-      /^a count has a key that no count can have/,
+      /^a message count has an invalid key/,
     ],
     [
       'a message without a text',
       async (store) => remove(store, (await firstIn(store, 'm')).key),
-      /^message [0-9a-f-]{36} of queue has no text/,
+      /^message [0-9a-f-]{36} of queue queue has no text/,
     ],
-    ['a text without a place', orphanText, /^queue queue has messages at 3 places and 4 texts/],
+    ['a text without a place', orphanText, /^queue queue has 3 message places, but 4 message texts/],
     [
       'a text whose place is gone',
       async (store) => remove(store, (await firstIn(store, 'v')).key),
-      /^queue queue has messages at 2 places and 3 texts/,
+      /^queue queue has 2 message places, but 3 message texts/,
     ],
-    ['a message at two places', doublePlace, /^queue queue has messages at 4 places and 3 texts/],
+    ['a message at two places', doublePlace, /^queue queue has 4 message places, but 3 message texts/],
     [
       'a message at two places beside a text without one',
       async (store) => {
         await doublePlace(store);
         await orphanText(store);
       },
-      /^queue queue has messages at 4 places and as many texts of other messages/,
+      /^queue queue has 4 message places and as many message texts, but of other messages/,
     ],
     [
       'messages at one place too many each beside texts without any, whose ids add up to the same',
@@ -198,7 +198,7 @@ describe('of queues a check finds', () => {
         }
         for (const last of [1, 2, 3, 4]) await put(store, textKey(content, idOf(last)), Buffer.alloc(0));
       },
-      /^queue queue has messages at 7 places and as many texts of other messages/,
+      /^queue queue has 7 message places and as many message texts, but of other messages/,
     ],
     [
       'a count too high',
@@ -208,19 +208,19 @@ describe('of queues a check finds', () => {
         const free = used.has(7) ? 8 : 7;
         await put(store, countKey(await contentIn(store), free), Buffer.from([0, 0, 0, 0, 0, 2]));
       },
-      /^queue queue counts 5 messages and has 3/,
+      /^the message count of queue queue is 5, but it has 3 messages/,
     ],
     [
       'a count below zero',
       async (store) => put(store, countKey(await contentIn(store, 'empty'), 7), Buffer.from('ffffffffffff', 'hex')),
-      /^queue empty counts -1 messages and has 0/,
+      /^the message count of queue empty is -1, but it has 0 messages/,
     ],
     [
       'a count that is gone',
       async (store) => {
         for (const { key } of await inTable(store, 'n')) await remove(store, key);
       },
-      /^queue queue counts 0 messages and has 3/,
+      /^the message count of queue queue is 0, but it has 3 messages/,
     ],
     [
       'a count that cannot be read',
@@ -303,7 +303,7 @@ test('one message that lost its text is named among thousands', async () => {
   await remove(store, textKey(contentOf(key), messageIdOf(value)));
   const { findings } = await check(store);
   assert.deepEqual(findings, [
-    `message ${messageIdOf(value)} of queue has no text`,
-    'queue queue has messages at 1000 places and 999 texts',
+    `message ${messageIdOf(value)} of queue queue has no text`,
+    'queue queue has 1000 message places, but 999 message texts',
   ]);
 });

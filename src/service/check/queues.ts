@@ -64,11 +64,11 @@ export class Queues {
     const [account, name] = [accountOf(key), ownNameOf(key)];
     this.queueCount++;
     if (refuseQueueName(name) !== null || !isSame(queueKey(account, name), key)) {
-      this.#findings.push(`${JSON.stringify(name)} is no name for a queue`);
+      this.#findings.push(`${JSON.stringify(name)} is not a valid queue name`);
     }
-    if (this.#contentIds.has(contentId)) this.#findings.push(`queue ${name} shares its content with another`);
+    if (this.#contentIds.has(contentId)) this.#findings.push(`queue ${name} shares its content with another queue`);
     if (this.#awaited.messages.has(contentId)) {
-      this.#findings.push(`queue ${name} is there and its content awaits the sweeper`);
+      this.#findings.push(`queue ${name} exists, but its content is to be swept`);
     }
     this.#contentIds.add(contentId);
     this.#contents.set(nameOf({ account, contentId }), newContent({ account, contentId, queue: name }));
@@ -78,8 +78,7 @@ export class Queues {
   count({ key, value }: Entry): void {
     const address = contentOf(key);
     const messageCount = decodeCount(value);
-    if (!isSame(countKey(address, key.at(-1) ?? 0), key))
-      this.#findings.push('a count has a key that no count can have');
+    if (!isSame(countKey(address, key.at(-1) ?? 0), key)) this.#findings.push('a message count has an invalid key');
     const content = this.#find(address);
     if (content === null) return;
     content.shardCount++;
@@ -89,7 +88,7 @@ export class Queues {
   text({ key }: Entry): void {
     const address = contentOf(key);
     const messageId = textMessageIdOf(key);
-    if (!isSame(textKey(address, messageId), key)) this.#findings.push('a text has a key that no text can have');
+    if (!isSame(textKey(address, messageId), key)) this.#findings.push('a message text has an invalid key');
     const content = this.#find(address);
     if (content !== null) add(content.texts, messageId);
   }
@@ -98,14 +97,17 @@ export class Queues {
     const address = contentOf(key);
     const { messageId } = decodeMessage(value);
     if (!isSame(placeKey(address, placeOf(key)), key)) {
-      this.#findings.push(`message ${messageId} has a place that no message can have`);
+      this.#findings.push(`message ${messageId} has an invalid place in its queue`);
     }
     const content = this.#find(address);
     if (content === null) return;
     add(content.places, messageId);
     if (content.queue === null) return;
     this.messageCount++;
-    this.#textsToFind.push({ key: textKey(address, messageId), message: `message ${messageId} of ${content.queue}` });
+    this.#textsToFind.push({
+      key: textKey(address, messageId),
+      message: `message ${messageId} of queue ${content.queue}`,
+    });
   }
 
   /** After each step of places. */
@@ -135,16 +137,16 @@ export class Queues {
 function problemsOf({ account, contentId, queue, places, texts, shardCount, messageCount }: Content): string[] {
   if (queue === null) {
     const records = `${places.count} messages, ${texts.count} texts and ${shardCount} counts`;
-    return [`${records} under ${contentId} of ${account} stand in no queue`];
+    return [`${records} under ${contentId} of ${account} belong to no queue`];
   }
   const problems: string[] = [];
   if (places.count !== texts.count) {
-    problems.push(`queue ${queue} has messages at ${places.count} places and ${texts.count} texts`);
+    problems.push(`queue ${queue} has ${places.count} message places, but ${texts.count} message texts`);
   } else if (places.digest !== texts.digest) {
-    problems.push(`queue ${queue} has messages at ${places.count} places and as many texts of other messages`);
+    problems.push(`queue ${queue} has ${places.count} message places and as many message texts, but of other messages`);
   }
   if (messageCount !== places.count) {
-    problems.push(`queue ${queue} counts ${messageCount} messages and has ${places.count}`);
+    problems.push(`the message count of queue ${queue} is ${messageCount}, but it has ${places.count} messages`);
   }
   return problems;
 }

@@ -30,12 +30,12 @@ export class Tables {
     const { id, name } = decodeJson<TableRecord>(value);
     const account = accountOf(key);
     this.tableCount++;
-    if (refuseTableName(name) !== null) this.#findings.push(`${JSON.stringify(name)} is no name for a table`);
+    if (refuseTableName(name) !== null) this.#findings.push(`${JSON.stringify(name)} is not a valid table name`);
     if (!isSame(tableKey(account, name), key)) {
-      this.#findings.push(`table ${name} stands under the name ${ownNameOf(key)}`);
+      this.#findings.push(`table ${name} is stored under the name ${ownNameOf(key)}`);
     }
-    if (this.#accounts.has(id)) this.#findings.push(`table ${name} shares its id with another`);
-    if (awaited.tables.has(id)) this.#findings.push(`table ${name} is there and awaits the sweeper`);
+    if (this.#accounts.has(id)) this.#findings.push(`table ${name} has the same id as another table`);
+    if (awaited.tables.has(id)) this.#findings.push(`table ${name} exists, but is to be swept`);
     this.#accounts.set(id, account);
   }
 
@@ -45,7 +45,7 @@ export class Tables {
     const keys = parseEntityKey(key);
     decodeEntity(value);
     if (!isPossible(keys) || !isSame(entityKey(address, keys), key)) {
-      this.#findings.push(`${described(keys)} has keys that no entity can have`);
+      this.#findings.push(`${described(keys)} has invalid keys`);
     }
     // Until the sweeper comes to it, it stays.
     if (awaited.tables.has(address.tableId)) return;

@@ -193,7 +193,7 @@ async function beginFetching(
   refuseSeal(request.seals, type);
   const { lengthBytes, metadata, sequenceNumber } = head;
   if (type === 'PageBlob' && refusePageBlobLength(lengthBytes) !== null) {
-    throw cannotVerify({ status: 409, code: null, sentence: 'The source is a page blob of an impossible length.' });
+    throw cannotVerify({ status: 409, code: null, sentence: 'The source is a page blob with an invalid length.' });
   }
   const { contentMd5 = null, ...headers } = head.headers;
   const [jobId, copyId] = [storage.ids.next(), randomUUID()];

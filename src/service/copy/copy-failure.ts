@@ -46,7 +46,7 @@ export function describeFailure(error: unknown): string {
 export function describeRetry(error: unknown): string {
   return isOfSource(error)
     ? '502 BadGateway "The source could not be read and will be tried again."'
-    : '500 InternalServerError "The copy met an error and will be tried again."';
+    : '500 InternalServerError "The copy failed and will be tried again."';
 }
 
 export const TOOK_TOO_LONG = '500 OperationCancelled "The copy took longer than two weeks."';

@@ -73,7 +73,7 @@ export async function incrementalCopyBlob(storage: Storage, request: Incremental
 
 function requireSnapshot(source: CopySource): SnapshotSource {
   if (source.kind !== 'inside') {
-    const sentence = 'Incremental copies are made of snapshots on this server only.';
+    const sentence = 'An incremental copy can be made only from a snapshot on this server.';
     throw cannotVerify({ status: 409, code: null, sentence });
   }
   const { at } = source;

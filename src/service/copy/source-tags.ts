@@ -18,7 +18,7 @@ export function refuseTagOption({ source, tagOption, tags }: TagRequest): void {
   if (source.kind === 'outside') throw notYet('copying the tags of a source outside of this server');
   // A file has none.
   if (source.kind === 'inside' && !source.mayReadTags) {
-    const sentence = 'What opens the source does not open its tags.';
+    const sentence = 'The authorization for the source does not permit reading its tags.';
     throw cannotVerify({ status: 403, code: 'AuthorizationPermissionMismatch', sentence });
   }
 }

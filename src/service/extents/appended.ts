@@ -37,7 +37,7 @@ async function* listPieces(
 ): AsyncGenerator<LayoutPiece[]> {
   const upToFirst = appendedBlockRange(listId, startBytes, fromBytes + 1);
   const [first] = await reader.range(upToFirst, { limit: 1, reverse: true });
-  if (first === undefined) throw new UnreadableRecord(`no block of list ${listId} stands at byte ${fromBytes}`);
+  if (first === undefined) throw new UnreadableRecord(`append list ${listId} has no block at byte ${fromBytes}`);
   const { to } = appendedBlockRange(listId, startBytes, toBytes);
   for (let from = first.key; ; ) {
     const rows = await reader.range({ from, to }, { limit: WINDOW_ROWS });

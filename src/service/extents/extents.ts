@@ -79,7 +79,7 @@ export class Extents {
     const { body, lengthBytes } = extent;
     if ('placement' in body && this.#clock.nowMs() - body.begunMs > this.#publishLimitMs) {
       // This node was paused, or its client was: a recovery may have taken the bytes for what a crash left.
-      throw new EngineUnavailable('too much time has passed since the first of the bytes came in');
+      throw new EngineUnavailable('the upload took so long that its content may have been swept');
     }
     tx.put(
       extentKey(extent.ref),

@@ -243,7 +243,7 @@ class LookUp {
 
 async function loadValue(snapshot: Snapshot, key: Uint8Array): Promise<Uint8Array> {
   const [entry] = await snapshot.get([key]);
-  if (!entry) throw new UnreadableRecord('a blob names content that has no record');
+  if (!entry) throw new UnreadableRecord('a blob refers to content that has no record');
   return entry.value;
 }
 

@@ -400,7 +400,7 @@ export class Sweeper {
     if (layoutId === null) return new Map();
     const snapshot = this.#engine.snapshot();
     const [entry] = await snapshot.get([layoutKey(layoutId)]).finally(() => snapshot.close());
-    if (!entry) throw new UnreadableRecord(`the block list ${layoutId} is needed for sweeping and has no record`);
+    if (!entry) throw new UnreadableRecord(`the block list ${layoutId} is needed for sweeping, but has no record`);
     return new Map(decodeLayout(entry.value).map(({ extent }) => [extent.id, extent]));
   }
 

@@ -43,7 +43,7 @@ export async function takeBody(storage: Storage, body: Body, want: Wanted): Prom
 
 async function takeSmall(storage: Storage, body: Body, compute: Wanted): Promise<TakenBody> {
   const bytes = await body.whole();
-  if (bytes.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+  if (bytes.length !== body.lengthBytes) throw new SourceLengthMismatch('the body does not have the announced length');
   const md5 = compute.md5 ? hashOnce('md5', bytes, 'buffer') : null;
   const crc64 = compute.crc64 ? crc64Of(bytes) : null;
   refuseHashMismatch(body, { md5, crc64 });

@@ -29,7 +29,7 @@ export interface DeleteShareRequest extends ShareRequest {
 export async function deleteShare(storage: Storage, request: DeleteShareRequest): Promise<void> {
   const { name, snapshot } = request;
   if (snapshot !== null && request.deleteSnapshots !== null) {
-    throw invalidQuery('sharesnapshot', snapshot, 'A snapshot has none of its own to delete.');
+    throw invalidQuery('sharesnapshot', snapshot, 'A snapshot has no snapshots to delete.');
   }
   await transact(storage.engine, async (tx) => {
     const share = await loadShare(tx, name);

@@ -98,7 +98,7 @@ async function* heldRanges(
       const { ranges, nextBytes } = await storage.readers.inSnapshot(async (snapshot) => {
         const held = await snapshot.get(holds.map(({ key }) => key));
         // The engine took this node for dead: what was held may have been swept.
-        if (held.includes(null)) throw new EngineUnavailable('the hold of a reader was lost');
+        if (held.includes(null)) throw new EngineUnavailable('a reader lost its hold on the content');
         return rangesStep(snapshot, contents, spanOf(atBytes, endOf(span)), limits);
       });
       for (const range of ranges) {

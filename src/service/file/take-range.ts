@@ -19,7 +19,7 @@ export async function takeRange(storage: Storage, offsetBytes: number, body: Bod
 
 async function takeSmall(storage: Storage, offsetBytes: number, body: Body): Promise<TakenRange> {
   const whole = await body.whole();
-  if (whole.length !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+  if (whole.length !== body.lengthBytes) throw new SourceLengthMismatch('the body does not have the announced length');
   const md5 = hashOnce('md5', whole, 'buffer');
   refuseHashMismatch(body, { md5, crc64: null });
   return { bytes: takeFew(storage, offsetBytes, whole), md5 };
@@ -70,7 +70,7 @@ async function takeLarge(storage: Storage, offsetBytes: number, body: Body): Pro
       const middle = piece.subarray(Math.max(0, headBytes - start), Math.max(0, headBytes + middleBytes - start));
       if (middle.length > 0) yield middle;
     }
-    if (at !== body.lengthBytes) throw new SourceLengthMismatch('the body is not as long as it said');
+    if (at !== body.lengthBytes) throw new SourceLengthMismatch('the body does not have the announced length');
   }
   try {
     const middle = await storage.extents.stageLarge(middleOf(), middleBytes);

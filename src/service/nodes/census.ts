@@ -128,7 +128,8 @@ export class Census {
       if (heard === 'beat') beats++;
       if (heard === 'closing') return null;
       if (beats >= WAITED_BEATS_MAX) {
-        this.#onError(new Error(`no answer from ${[...waitedFor].join(', ')}: nothing is swept for now`));
+        const nodes = `node${waitedFor.size === 1 ? '' : 's'} ${[...waitedFor].join(', ')}`;
+        this.#onError(new Error(`no answer from ${nodes}: sweeping is paused`));
         return null;
       }
     }

@@ -66,13 +66,13 @@ for (const [what, damage, finding] of [
   [
     'an earlier state that is not in the index',
     () => commit([], [endedKey(mapId, { epoch: 1, since: 1, chunk: 0 })]),
-    /chunk 0 .* is not in the index/,
+    /chunk 0 .* is missing from the index/,
   ],
-  ['an index of what is not there', () => commit([], [pastChunkKey(mapId, 0, 1)]), /names an earlier state of chunk 0/],
+  ['an index of what is not there', () => commit([], [pastChunkKey(mapId, 0, 1)]), /lists an earlier state of chunk 0/],
   [
     'two states of one time',
     () => changeChunk(chunkKey(mapId, 0), (chunk) => ({ ...chunk, since: 1 })),
-    /two states of chunk 0 .* lie over each other/,
+    /two states of chunk 0 .* overlap/,
   ],
   [
     'a state that ends before it begins',
@@ -95,7 +95,7 @@ for (const [what, damage, finding] of [
         ...chunk,
         pieces: chunk.pieces.map((piece) => ({ ...piece, isShared: false })),
       })),
-    /in two states of a chunk, and unmarked/,
+    /in two states of a chunk, but not marked/,
   ],
   [
     'an extent in two chunks that is not marked as shared',
@@ -104,15 +104,15 @@ for (const [what, damage, finding] of [
         ...chunk,
         pieces: chunk.pieces.map((piece) => ({ ...piece, isShared: false })),
       })),
-    /is shared and not marked/,
+    /is shared, but not marked/,
   ],
-  ['an epoch that is not noted', () => commit([], [epochKey(mapId, 2)]), /holds epoch 2 .* which is not noted/],
+  ['an epoch that is not noted', () => commit([], [epochKey(mapId, 2)]), /holds epoch 2 .* which does not exist/],
+  ['an epoch that nobody holds', () => commit([[epochKey(mapId, 3), new Uint8Array()]]), /no record holds epoch 3/],
   [
-    'an epoch that nobody holds',
-    () => commit([[epochKey(mapId, 3), new Uint8Array()]]),
-    /epoch 3 .* held by no record/,
+    'a cut that nobody will carry out',
+    () => commit([[cutKey(mapId, 2), new Uint8Array()]]),
+    /a cleared range .* is not scheduled/,
   ],
-  ['a cut that nobody will carry out', () => commit([[cutKey(mapId, 2), new Uint8Array()]]), /a cut .* is not to come/],
 ] as const) {
   test(`found is ${what}`, async () => {
     await damage();
@@ -127,7 +127,7 @@ for (const [what, damage, finding] of [
 test('states that nobody sees are found, unless they are to be swept', async () => {
   await commit([], [epochKey(mapId, 1)]);
   const { findings } = await check([2]);
-  assert.deepEqual(findings, [`1 states of chunks of map ${mapId} are kept and nobody sees them`]);
+  assert.deepEqual(findings, [`page map ${mapId} keeps earlier states of chunks that no record needs: 1`]);
   assert.deepEqual((await check([2], [mapId])).findings, []);
 });
 

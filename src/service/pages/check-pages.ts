@@ -85,10 +85,10 @@ class PagesCheck {
     await this.#chunks();
     for await (const entry of this.#table('N')) await this.#ended(entry.key);
     for (const [mapId, count] of this.#unseenCounts) {
-      this.#findings.push(`${count} states of chunks of map ${mapId} are kept and nobody sees them`);
+      this.#findings.push(`page map ${mapId} keeps earlier states of chunks that no record needs: ${count}`);
     }
     for (const [id, { references, isUnmarked }] of this.#extents) {
-      if (references > 1 && isUnmarked) this.#findings.push(`extent ${id} is shared and not marked as such`);
+      if (references > 1 && isUnmarked) this.#findings.push(`extent ${id} is shared, but not marked as shared`);
     }
     return { extents: this.#extents, recordCount: this.#recordCount, findings: this.#findings };
   }
@@ -98,19 +98,19 @@ class PagesCheck {
     const { mapId } = row;
     if (row.kind === 'copied') this.#copiedMaps.add(mapId);
     if (row.kind === 'cut' && !this.#sweptMaps.has(mapId)) {
-      this.#findings.push(`a cut of map ${mapId} waits for a sweep that is not to come`);
+      this.#findings.push(`a cleared range of page map ${mapId} waits for a sweep that is not scheduled`);
     }
     if (row.kind !== 'epoch') return;
     const live = this.#liveEpochs.get(mapId) ?? new Set();
     this.#liveEpochs.set(mapId, live.add(row.epoch));
     if (this.#holders.get(mapId)?.has(row.epoch) === true) return;
-    this.#findings.push(`epoch ${row.epoch} of map ${mapId} is held by no record`);
+    this.#findings.push(`no record holds epoch ${row.epoch} of page map ${mapId}`);
   }
 
   #holder(mapId: Id, epochs: ReadonlySet<number>): void {
     for (const epoch of epochs) {
       if (this.#liveEpochs.get(mapId)?.has(epoch) === true) continue;
-      this.#findings.push(`a record holds epoch ${epoch} of map ${mapId}, which is not noted`);
+      this.#findings.push(`a record holds epoch ${epoch} of page map ${mapId}, which does not exist`);
     }
   }
 
@@ -145,14 +145,14 @@ class PagesCheck {
     }
     const { since } = (states.at(-1) as State).chunk;
     if (lastEpoch === null || (await this.#isThere(endedKey(at.mapId, { ...at, since, epoch: lastEpoch })))) return;
-    this.#findings.push(`an earlier state of ${described(at)} is not in the index`);
+    this.#findings.push(`an earlier state of ${described(at)} is missing from the index`);
   }
 
   #chunk(at: { mapId: Id; chunk: number }, states: readonly State[]): void {
     let lastEpoch = 0;
     const named = new Map<Id, Omit<Named, 'references'>>();
     for (const state of states) {
-      if (state.chunk.since <= lastEpoch) this.#findings.push(`two states of ${described(at)} lie over each other`);
+      if (state.chunk.since <= lastEpoch) this.#findings.push(`two states of ${described(at)} overlap`);
       lastEpoch = state.lastEpoch ?? Number.POSITIVE_INFINITY;
       if (state.chunk.since > lastEpoch) this.#findings.push(`a state of ${described(at)} ends before it begins`);
       if (!this.#isSeen(at.mapId, state.chunk.since, lastEpoch) && !this.#sweptMaps.has(at.mapId)) {
@@ -177,10 +177,10 @@ class PagesCheck {
     const earlier = new Set(named.keys());
     for (const piece of chunk.pieces) {
       const { id } = piece.extent;
-      if (endOf(piece) > this.#settings.chunkBytes)
-        this.#findings.push(`a piece in ${described(at)} lies outside of it`);
+      if (endOf(piece) > this.#settings.chunkBytes) this.#findings.push(`a piece of ${described(at)} lies outside it`);
       const isUnmarked = lastEpoch === null && !piece.isShared && !this.#copiedMaps.has(at.mapId);
-      if (isUnmarked && earlier.has(id)) this.#findings.push(`extent ${id} is in two states of a chunk, and unmarked`);
+      if (isUnmarked && earlier.has(id))
+        this.#findings.push(`extent ${id} is in two states of a chunk, but not marked as shared`);
       const known = named.get(id);
       named.set(id, {
         extent: piece.extent,
@@ -199,7 +199,7 @@ class PagesCheck {
     const mapId = idOf(key);
     const { chunk, epoch } = parseEndedKey(key);
     if (await this.#isThere(pastChunkKey(mapId, chunk, epoch))) return;
-    this.#findings.push(`the index names an earlier state of ${described({ mapId, chunk })} that is not there`);
+    this.#findings.push(`the index lists an earlier state of ${described({ mapId, chunk })} that does not exist`);
   }
 
   async #isThere(key: Key): Promise<boolean> {
@@ -222,4 +222,4 @@ async function nextOf(entries: AsyncGenerator<Entry>): Promise<Entry | null> {
 /** Of all states of one chunk; sorts as their keys do. */
 const nameOf = (key: Key): string => idOf(key) + chunkOf(key).toString(16).padStart(8, '0');
 
-const described = ({ mapId, chunk }: { mapId: Id; chunk: number }): string => `chunk ${chunk} of map ${mapId}`;
+const described = ({ mapId, chunk }: { mapId: Id; chunk: number }): string => `chunk ${chunk} of page map ${mapId}`;

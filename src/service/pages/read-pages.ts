@@ -69,7 +69,7 @@ export function readHeldPages({
           planPages(snapshot, hold.content, rest, { settings, limits: settings.window }),
         ]);
         // The engine took this node for dead: what the epoch saw may have been swept.
-        if (held[0] === null) throw new EngineUnavailable('the hold of a reader was lost');
+        if (held[0] === null) throw new EngineUnavailable('a reader lost its hold on the content');
         return planned;
       });
       yield* streamPlan(plan, readPiece);

@@ -17,7 +17,7 @@ export function decodeJson<T>(value: Uint8Array): T {
   try {
     return JSON.parse(Buffer.from(value.buffer, value.byteOffset + 1, value.byteLength - 1).toString()) as T;
   } catch (error) {
-    throw new UnreadableRecord('not JSON', { cause: error });
+    throw new UnreadableRecord('the record is not JSON', { cause: error });
   }
 }
 

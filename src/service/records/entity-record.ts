@@ -67,7 +67,7 @@ function refuseUnreadable(value: Uint8Array): void {
   if (value.length < PROPERTIES_AT) throw endsTooEarly();
 }
 
-const endsTooEarly = (): UnreadableRecord => new UnreadableRecord('an entity that ends too early');
+const endsTooEarly = (): UnreadableRecord => new UnreadableRecord('the entity ends too early');
 
 /** Walks the properties of an encoded entity; between two steps it stands on one. */
 export class EntityCursor {
@@ -113,7 +113,7 @@ export class EntityCursor {
     const { bytes } = this;
     const at = this.valueEnd;
     if (this.left === 0) {
-      if (at < bytes.length) throw new UnreadableRecord('an entity with something behind it');
+      if (at < bytes.length) throw new UnreadableRecord('the entity has extra bytes at its end');
       return false;
     }
     this.left--;

@@ -128,7 +128,7 @@ export function parseBlobKey(key: Key): ParsedBlobKey {
   const nameStart = accountEnd + 1 + ID_BYTES;
   const nameEnd = bytes.indexOf(0, nameStart);
   const kind = KINDS.get(bytes[nameEnd + 1] as number);
-  if (kind === undefined) throw new UnreadableRecord('a blob key of an unknown kind');
+  if (kind === undefined) throw new UnreadableRecord('the blob key is of an unknown kind');
   return {
     account: bytes.toString('latin1', 1, accountEnd),
     containerId: bytes.toString('hex', accountEnd + 1, nameStart),

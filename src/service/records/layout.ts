@@ -62,7 +62,7 @@ export function decodeLayout(value: Uint8Array): LayoutBlock[] {
     });
     at = extentEnd + LENGTH_BYTES;
   }
-  if (blocks.length !== count || at !== bytes.length) throw new UnreadableRecord('a block list that is cut off');
+  if (blocks.length !== count || at !== bytes.length) throw new UnreadableRecord('the block list is cut off');
   return blocks;
 }
 

@@ -55,6 +55,6 @@ export function guidAt(bytes: Uint8Array, at: number): string {
 
 /** A message never stands at a place without its text. */
 export function decodeText(value: Uint8Array | null | undefined): string {
-  if (value === null || value === undefined) throw new UnreadableRecord('a message without a text');
+  if (value === null || value === undefined) throw new UnreadableRecord('the message has no text');
   return asBuffer(value).toString();
 }

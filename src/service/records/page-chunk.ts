@@ -48,7 +48,7 @@ export function decodeChunk(value: Uint8Array): PageChunk {
   for (let at = HEADER_BYTES; at < bytes.length; at += PIECE_BYTES) {
     const piece = pieceAt(bytes, at);
     if (piece.offsetBytes < endBytes || piece.lengthBytes === 0) {
-      throw new UnreadableRecord('a chunk of pages whose pieces overlap');
+      throw new UnreadableRecord('the pieces of the page chunk overlap');
     }
     endBytes = endOf(piece);
     pieces.push(piece);
@@ -75,9 +75,9 @@ function pieceAt(bytes: Buffer, at: number): PagePiece {
 }
 
 function asChunk(value: Uint8Array): Buffer {
-  if (value[0] !== CHUNK_FORMAT) throw new UnreadableRecord(`unknown format of a chunk of pages: ${value[0]}`);
+  if (value[0] !== CHUNK_FORMAT) throw new UnreadableRecord(`unknown page chunk format ${value[0]}`);
   if (value.length < HEADER_BYTES || (value.length - HEADER_BYTES) % PIECE_BYTES !== 0) {
-    throw new UnreadableRecord('a chunk of pages that is cut off');
+    throw new UnreadableRecord('the page chunk is cut off');
   }
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

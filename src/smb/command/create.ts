@@ -176,7 +176,9 @@ function refuseVain(
   const isOver = session.isEnded || session.trees.get(tree.id) !== tree;
   const isHeld = client.opened(open);
   if (isHeld && !isOver && !isMisled) return;
-  void closeOpen(door, open).catch((error: unknown) => door.log.error('SMB: closing failed', error));
+  void closeOpen(door, open).catch((error: unknown) =>
+    door.log.error('SMB: a file that was opened in vain could not be closed', error),
+  );
   if (isMisled) throw new SmbError(Status.INVALID_PARAMETER);
   throw new SmbError(isOver ? Status.NETWORK_NAME_DELETED : Status.FILE_CLOSED);
 }

@@ -42,7 +42,7 @@ export const negotiate: Command<Request> = {
   decode: (message: RequestMessage) => ({ ...decodeNegotiate(message), bytes: message.bytes }),
   handle({ connection }, request) {
     if (connection.negotiated !== null) {
-      connection.destroy('it negotiates for a second time');
+      connection.destroy('the client sent NEGOTIATE twice');
       throw new SmbError(Status.INVALID_PARAMETER);
     }
     if (request.dialects.length === 0) throw new SmbError(Status.INVALID_PARAMETER);

@@ -49,7 +49,7 @@ export const sessionSetup: Command<Request> = {
     if (step.kind !== 'done') {
       // Whoever cannot prove any more who they are has lost what they had.
       if (known !== undefined) await endSession(connection.door, known, { keepsDurable: false });
-      connection.door.log.info(`SMB: sign-in refused, ${connection.remote}`);
+      connection.door.log.info(`SMB: sign-in from ${connection.remote} refused`);
       throw new SmbError(step.kind === 'malformed' ? Status.INVALID_PARAMETER : Status.LOGON_FAILURE);
     }
     if (known !== undefined) return again(known, step);
@@ -111,7 +111,7 @@ async function signedIn(
   const keys = deriveKeys({ dialect, cipher, sessionKey: step.sessionKey, preauthHash });
   const encrypts = door.requiresEncryption(connection);
   if (encrypts && keys.encryption === null) {
-    door.log.info(`SMB: ${step.account} refused, its client cannot encrypt, ${connection.remote}`);
+    door.log.info(`SMB: sign-in of ${step.account} from ${connection.remote} refused: the client cannot encrypt`);
     throw new SmbError(Status.ACCESS_DENIED);
   }
   const session: Session = {
@@ -130,7 +130,7 @@ async function signedIn(
   await endPrevious(session, request.previousSessionId);
   connection.sessions.set(id, session);
   door.sessions.set(id, session);
-  door.log.info(`SMB: ${step.account} signed in, ${dialectName(dialect)}, ${connection.remote}`);
+  door.log.info(`SMB: ${step.account} signed in from ${connection.remote} with SMB ${dialectName(dialect)}`);
   return succeedFor(session, step.blob);
 }
 

@@ -60,7 +60,7 @@ async function leave(door: Door, open: FileOpen, durability: Durability): Promis
   open.tree = null;
   const end = (): void => {
     void closeOpen(door, open).catch((error: unknown) => {
-      door.log.error('SMB: closing what its client left open failed', error);
+      door.log.error('SMB: a file that a lost client left open could not be closed', error);
     });
   };
   durability.timer = setTimeout(end, durability.timeoutMs);

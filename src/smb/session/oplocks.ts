@@ -170,7 +170,8 @@ export class ClientOfOpen implements OpenClient {
     if (open === null) return;
     const { tree } = open;
     forgetOpen(this.#door, open);
-    const onError = (error: unknown): void => this.#door.log.error('SMB: ending a tree failed', error);
+    const onError = (error: unknown): void =>
+      this.#door.log.error('SMB: a tree connect to a deleted share could not be ended', error);
     if (tree !== null) void endTreeOfLostShare(this.#door, tree).catch(onError);
   }
 
@@ -208,7 +209,7 @@ export class ClientOfOpen implements OpenClient {
     if (!mustAnswer) return;
     for (const open of opens) {
       void closeOpen(this.#door, open).catch((error: unknown) => {
-        this.#door.log.error('SMB: closing what its client left open failed', error);
+        this.#door.log.error('SMB: a file that a lost client left open could not be closed', error);
       });
     }
   }

@@ -218,7 +218,7 @@ export class Exchange implements Context {
     if (session.signingRequired && !isSigned && !this.isEncrypted) throw new SmbError(Status.ACCESS_DENIED);
     const { dialect } = this.connection.agreed;
     if (command === CommandCode.TREE_CONNECT && dialect === DIALECT_3_1_1 && !isSigned && !this.isEncrypted) {
-      this.connection.destroy('it connects to a share without a signature');
+      this.connection.destroy('the client connected to a share without a signature');
       throw new SmbError(Status.ACCESS_DENIED);
     }
   }
@@ -246,7 +246,8 @@ export class Exchange implements Context {
 
   #refusalOf(error: unknown): Reply {
     const known = statusOf(error);
-    if (known === null) this.door.log.error(`SMB: command ${this.header.command} failed`, error);
+    if (known === null)
+      this.door.log.error(`SMB: ${commandName(this.header.command)} from ${this.connection.remote} failed`, error);
     const refusal = known === Status.CANCELLED ? this.#waitRefusal : null;
     const status = refusal ?? known ?? Status.UNEXPECTED_NETWORK_ERROR;
     const data = error instanceof SmbError ? error.data : null;
@@ -254,3 +255,6 @@ export class Exchange implements Context {
     return { status, body: [encodeError(data, hasContexts)] };
   }
 }
+
+const commandName = (code: number): string =>
+  Object.entries(CommandCode).find(([, known]) => known === code)?.[0] ?? `command ${code}`;

@@ -56,8 +56,11 @@ export class FrameReader {
 
   #lengthOf(head: Buffer): number {
     const lengthBytes = head.readUIntBE(1, 3);
-    if (head[0] !== 0) throw new BadFrame('no message of SMB over TCP');
-    if (lengthBytes === 0 || lengthBytes > this.#lengthMax()) throw new BadFrame(`a message of ${lengthBytes} bytes`);
+    if (head[0] !== 0) throw new BadFrame('a message does not begin as SMB over TCP does');
+    const lengthMax = this.#lengthMax();
+    if (lengthBytes === 0 || lengthBytes > lengthMax) {
+      throw new BadFrame(`a message has ${lengthBytes} bytes (1 to ${lengthMax} are allowed)`);
+    }
     return lengthBytes;
   }
 }

@@ -145,7 +145,7 @@ export class SmbConnection implements Connection {
   destroy(reason: string): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.door.log.info(`SMB: connection ended, ${reason}, ${this.remote}`);
+    this.door.log.info(`SMB: connection from ${this.remote} closed: ${reason}`);
     this.#socket.destroy();
   }
 
@@ -159,7 +159,7 @@ export class SmbConnection implements Connection {
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     this.#watchOver();
     const signIn = setTimeout(() => {
-      if (!this.#isKnown) this.destroy('nobody signs in');
+      if (!this.#isKnown) this.destroy(`nobody signed in within ${limits.signInTimeoutMs / 1000} s`);
     }, limits.signInTimeoutMs);
     signIn.unref();
     socket.once('close', () => clearTimeout(signIn));
@@ -174,20 +174,25 @@ export class SmbConnection implements Connection {
     });
   }
 
-  #watchOver(): void {
+  get #stillTimeoutMs(): number {
     const { sendTimeoutMs, idleTimeoutMs } = this.door.limits;
-    this.#socket.setTimeout(Math.min(sendTimeoutMs, idleTimeoutMs));
+    return Math.min(sendTimeoutMs, idleTimeoutMs);
+  }
+
+  #watchOver(): void {
+    this.#socket.setTimeout(this.#stillTimeoutMs);
   }
 
   /** Nothing came or went for a while. */
   #standStill(): void {
     if (this.#socket.writableLength > 0) {
-      this.destroy('it takes nothing of what is sent to it');
+      this.destroy(`the client stopped reading for ${this.#stillTimeoutMs / 1000} s`);
       return;
     }
     const isUsed = this.#underWay.size > 0 || [...this.sessions.values()].some(({ opens }) => opens.size > 0);
-    const isOver = performance.now() - this.#receivedAtMs >= this.door.limits.idleTimeoutMs;
-    if (isOver && !isUsed) this.destroy('it is not used');
+    const { idleTimeoutMs } = this.door.limits;
+    const isOver = performance.now() - this.#receivedAtMs >= idleTimeoutMs;
+    if (isOver && !isUsed) this.destroy(`the client was idle for ${idleTimeoutMs / 1000} s`);
     else this.#watchOver();
   }
 
@@ -204,7 +209,7 @@ export class SmbConnection implements Connection {
         this.#takeSmb1(message);
         return;
       default:
-        this.destroy('it does not speak SMB2');
+        this.destroy('the client does not speak SMB2');
     }
   }
 
@@ -215,7 +220,7 @@ export class SmbConnection implements Connection {
     const key = session?.keys.decryption ?? null;
     const opened = cipher === null || key === null ? null : decryptMessage({ cipher, key }, message);
     if (opened === null || session === undefined) {
-      this.destroy('a message cannot be decrypted');
+      this.destroy('a message could not be decrypted');
       return;
     }
     this.#take(opened, session);
@@ -232,19 +237,19 @@ export class SmbConnection implements Connection {
       return;
     }
     if (dialects !== null) this.#socket.end(Buffer.concat([encodePrefix(37), encodeSmb1Refusal(message)]));
-    this.destroy('it speaks SMB1 or SMB 2.0.2 only');
+    this.destroy('the client speaks only SMB1 or SMB 2.0.2');
   }
 
   /** `session`: the one that the message was encrypted for. */
   #take(message: Buffer, session: Session | null): void {
     const requests = splitCompound(message);
     if (requests === null) {
-      this.destroy('a message is no request of SMB2');
+      this.destroy('a message is not an SMB2 request');
       return;
     }
     const [first] = requests as [RequestMessage, ...RequestMessage[]];
     if (this.negotiated === null && (first.header.command !== CommandCode.NEGOTIATE || requests.length > 1)) {
-      this.destroy('it does not negotiate first');
+      this.destroy('the client did not begin with NEGOTIATE');
       return;
     }
     if (first.header.command === CommandCode.CANCEL && requests.length === 1) {
@@ -253,7 +258,7 @@ export class SmbConnection implements Connection {
     }
     for (const { header } of requests) {
       if (!this.#credits.use(header.messageId, Math.max(1, header.creditCharge))) {
-        this.destroy(`message ${header.messageId} was not granted`);
+        this.destroy(`the client had no credit for message ${header.messageId}`);
         return;
       }
     }
@@ -261,8 +266,8 @@ export class SmbConnection implements Connection {
     this.#underWayBytes += heldBytes;
     void this.#answer(requests, session)
       .catch((error: unknown) => {
-        this.door.log.error('SMB: answering failed', error);
-        this.destroy('it cannot be answered');
+        this.door.log.error(`SMB: a request from ${this.remote} could not be answered`, error);
+        this.destroy('a request could not be answered');
       })
       .finally(() => {
         this.#underWayBytes -= heldBytes;
@@ -410,7 +415,7 @@ export class SmbConnection implements Connection {
       try {
         await endSession(this.door, session, { keepsDurable: true });
       } catch (error) {
-        this.door.log.error('SMB: letting go of a lost connection failed', error);
+        this.door.log.error(`SMB: a session of the closed connection from ${this.remote} could not be ended`, error);
       }
     }
     this.door.connections.delete(this);

@@ -33,6 +33,6 @@ function isAsNegotiated(info: NegotiateInfo, negotiated: Negotiated): boolean {
 }
 
 function end(connection: Connection): SmbError {
-  connection.destroy('NEGOTIATE did not come as it was sent');
+  connection.destroy('NEGOTIATE was altered between the client and the server');
   return new SmbError(Status.ACCESS_DENIED);
 }
