@@ -1,6 +1,7 @@
 /** Node 20, a supported version. */
 // tier: system
 // engines: embedded
+// process: own
 import { testUnderNode } from './under-node.ts';
 
 testUnderNode(20);

@@ -1,6 +1,7 @@
 /** Node 24, a supported version. */
 // tier: system
 // engines: embedded
+// process: own
 import { testUnderNode } from './under-node.ts';
 
 testUnderNode(24);

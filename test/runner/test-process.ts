@@ -60,8 +60,12 @@ interface Ending {
   readonly output: string;
 }
 
-async function spawnAndWait(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ending> {
-  const child = spawn(process.execPath, argv, {
+async function spawnAndWait(
+  program: string,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Ending> {
+  const child = spawn(program, argv, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -102,10 +106,14 @@ export const skippedRun = (files: readonly string[], reason: string): TestRun =>
 export interface TestProcessOptions {
   readonly files: readonly string[];
   readonly outDir: string;
-  /** Only tests with this name; null: all. */
-  readonly name: string | null;
+  /** Only tests with this name. */
+  readonly name?: string | null;
   /** Called soon after a file has ended, for a display of progress. */
-  readonly onFile: (file: string) => void;
+  readonly onFile?: (file: string) => void;
+  /** Another Node than this one. */
+  readonly node?: string;
+  /** Further flags of Node's. */
+  readonly flags?: readonly string[];
   /** Beside this process's own environment. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -130,7 +138,8 @@ function watchProgress(eventFile: string, onFile: (file: string) => void): () =>
 const exactly = (name: string): string => `^${name.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
 
 /** Runs the files together in one process. */
-export async function runTestProcess({ files, outDir, name, onFile, env }: TestProcessOptions): Promise<TestRun> {
+export async function runTestProcess(options: TestProcessOptions): Promise<TestRun> {
+  const { files, outDir, name = null, onFile = () => {}, node = process.execPath, flags = [], env } = options;
   const startMs = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'larimar-test-'));
   const eventFile = join(folder, 'events');
@@ -141,10 +150,14 @@ export async function runTestProcess({ files, outDir, name, onFile, env }: TestP
     const report = ['--test-reporter', reporter, '--test-reporter-destination', 'stdout'];
     const pattern = name === null ? [] : ['--test-name-pattern', exactly(name)];
     const stopWatching = watchProgress(eventFile, onFile);
-    const ending = await spawnAndWait(['--enable-source-maps', ...report, ...pattern, entry, ...files], {
-      ...env,
-      [EVENT_FILE_VARIABLE]: eventFile,
-    });
+    const ending = await spawnAndWait(
+      node,
+      ['--enable-source-maps', ...flags, ...report, ...pattern, entry, ...files],
+      {
+        ...env,
+        [EVENT_FILE_VARIABLE]: eventFile,
+      },
+    );
     stopWatching();
     const events = parseEvents(readFileSync(eventFile, 'utf8'));
     const finished = events.filter((event) => event.kind === 'finished');
