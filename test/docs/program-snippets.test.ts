@@ -79,10 +79,11 @@ describe('run as it stands:', () => {
   });
   after(() => postgres?.remove());
 
-  /** With the tables that a node creates. */
-  async function databaseOfNode(t: TestContext): Promise<TestDatabase> {
+  /** For statements, with the tables that a node creates; for commands, empty. */
+  async function databaseFor(t: TestContext, { language }: Snippet): Promise<TestDatabase> {
     const database = await freshDatabase(postgres?.url);
     t.after(() => database.drop());
+    if (language !== 'sql') return database;
     const node = await startServer({ engine: database.url, content: 'postgres' });
     t.after(() => node.close());
     return database;
@@ -90,7 +91,7 @@ describe('run as it stands:', () => {
 
   for (const snippet of ofLanguage('python', 'sh', 'sql')) {
     test(nameOf(snippet), { skip: missingFor(snippet) }, async (t) => {
-      const database = needsDatabase(snippet) ? await databaseOfNode(t) : undefined;
+      const database = needsDatabase(snippet) ? await databaseFor(t, snippet) : undefined;
       await runUnlessHindered(t, snippet, database?.url);
     });
   }
