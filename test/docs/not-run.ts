@@ -15,7 +15,7 @@ export const NOT_RUN: readonly NotRun[] = [
   {
     page: 'README.md',
     firstLine: 'npm install --prefix .cache/azurite-3.37 node@22 azurite@3.37',
-    reason: 'measures another product for minutes; no test measures time',
+    reason: 'installs and measures another product, which takes minutes',
   },
   {
     page: 'docs/scale-out.md',

@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { startServer } from '../../src/main.ts';
 import { nameOf, type Snippet } from './fences.ts';
+import { forbiddenIn } from './not-run.ts';
 import { makeSnippetFolder, type SnippetFolder } from './snippet-folder.ts';
 
 const LIMIT_SECONDS = 300;
@@ -141,6 +142,8 @@ async function runIn(folder: SnippetFolder, snippet: Snippet, variables: Environ
 /** Fails, with what the snippet printed, unless it ends well; gives what it printed. */
 export async function runSnippet(t: TestContext, snippet: Snippet, options: SnippetOptions = {}): Promise<string> {
   const { databaseUrl } = options;
+  const why = snippet.language === 'sh' ? forbiddenIn(snippet) : null;
+  if (why !== null) throw new Error(`${nameOf(snippet)} is not run: it ${why}`);
   const webPort = snippet.code.includes(`:${WEB_PORT}/`) ? WEB_PORT : null;
   const server = await startServer({ memory: true, smbPort: 0, webPort });
   t.after(() => server.close());
