@@ -7,7 +7,7 @@ const PORT_MIN = 20_000;
 const PORT_COUNT = 12_000;
 const ATTEMPTS_MAX = 100;
 
-async function isFree(port: number): Promise<boolean> {
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
     server.listen(port, '127.0.0.1');

@@ -17,6 +17,8 @@ const STARTS_MAX = 3;
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 export interface PostgresServerOptions {
+  /** Who may do everything; `larimar`, unless you say otherwise. */
+  readonly user?: string;
   /** Beside the fixed ones: `{ wal_level: 'logical' }`. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -37,7 +39,7 @@ export class PostgresServer {
 
   /** Of an empty database; its user may do everything. */
   get url(): string {
-    return `postgres://larimar:${this.#password}@127.0.0.1:${this.#port}/postgres`;
+    return `postgres://${this.#user}:${this.#password}@127.0.0.1:${this.#port}/postgres`;
   }
 
   /** Of what runs. */
@@ -57,7 +59,7 @@ export class PostgresServer {
   /** Once, before the first start. */
   async initialize(): Promise<void> {
     const passwordFile = this.#folder.write('password', this.#password);
-    const options = ['--username=larimar', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+    const options = [`--username=${this.#user}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
     const encoding = ['--encoding=UTF8', '--locale=C'];
     const { initdb, env } = this.#programs;
     await this.#folder.run(initdb, [`--pgdata=${this.#data}`, ...options, ...encoding, '--no-sync'], env);
@@ -88,6 +90,10 @@ export class PostgresServer {
   /** Ends it, if it runs, and removes its data. */
   async remove(): Promise<void> {
     await this.#folder.remove();
+  }
+
+  get #user(): string {
+    return this.#options.user ?? 'larimar';
   }
 
   get #data(): string {
