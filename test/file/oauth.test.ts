@@ -24,6 +24,7 @@ import { send } from '../harness/http.ts';
 import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
 import { assertRefused } from '../harness/queue-http.ts';
 import { missingTool } from '../packages.ts';
+import { NOT_AUTHENTIC, NOT_PERMITTED } from '../services/credentials.ts';
 import {
   assertOutcomes,
   assertUntouched,
@@ -33,8 +34,6 @@ import {
   furnish,
   type Guest,
   MANAGER,
-  NOT_AUTHENTIC,
-  NOT_PERMITTED,
   type Place,
   READER,
 } from './operations.ts';

@@ -26,19 +26,15 @@ import { FILE_CLIENT_OPTIONS, freshShare, shareClient } from '../harness/file-cl
 import { send } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { assertRefused } from '../harness/queue-http.ts';
+import { bySas, NEVER, NOT_AUTHENTIC, NOT_PERMITTED, opens } from '../services/credentials.ts';
 import {
   assertOutcomes,
   assertUntouched,
-  byShareToken,
   DIRECTORY,
   FILE,
   fileOf,
   furnish,
   type Guest,
-  isIn,
-  NEVER,
-  NOT_AUTHENTIC,
-  NOT_PERMITTED,
   type Place,
 } from './operations.ts';
 
@@ -86,7 +82,7 @@ describe('a token for a share', () => {
   for (const letters of setsOf('rcwdl')) {
     test(`with ${letters} opens what those letters stand for and nothing else`, async () => {
       const place = await freshPlace();
-      const wanted = byShareToken(({ byShareSas }) => isIn(letters, byShareSas));
+      const wanted = bySas(({ bySas }) => opens(letters, bySas));
       await assertOutcomes(guestOf(place.share, tokenFor(place.share, letters)), place, wanted);
     });
   }
@@ -192,9 +188,9 @@ describe('a token for a file', () => {
     test(`with ${letters} opens what those letters stand for, of that file, and nothing else`, async () => {
       const place = await freshPlace();
       const guest = guestOf(place.share, tokenFor(place.share, letters, { filePath: FILE_PATH }));
-      await assertOutcomes(guest, place, ({ ofFile, byShareSas }) => {
+      await assertOutcomes(guest, place, ({ ofFile, bySas }) => {
         if (ofFile === undefined) return NOT_AUTHENTIC;
-        return isIn(letters, byShareSas) ? 'ok' : NOT_PERMITTED;
+        return opens(letters, bySas) ? 'ok' : NOT_PERMITTED;
       });
     });
   }
@@ -314,7 +310,7 @@ describe('a stored policy', () => {
       await assertOutcomes(
         guest,
         place,
-        byShareToken(({ byShareSas }) => isIn(letters, byShareSas)),
+        bySas(({ bySas }) => opens(letters, bySas)),
       );
     });
   }
@@ -364,9 +360,9 @@ describe('a token for the account', () => {
         const place = await freshPlace();
         const guest = guestOf(place.share, accountToken(letters, { resourceTypes }));
         await assertOutcomes(guest, place, ({ type, byAccountSas }) => {
-          if (byAccountSas === '') return NEVER;
+          if (byAccountSas.length === 0) return NEVER;
           if (!resourceTypes.includes(type)) return '403 AuthorizationResourceTypeMismatch';
-          return isIn(letters, byAccountSas) ? 'ok' : NOT_PERMITTED;
+          return opens(letters, byAccountSas) ? 'ok' : NOT_PERMITTED;
         });
       });
     }

@@ -26,9 +26,9 @@ import { TENANT, USER } from '../harness/oauth-issuer.ts';
 import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
 import { assertRefused } from '../harness/queue-http.ts';
 import { missingTool } from '../packages.ts';
+import { bySas, NOT_AUTHENTIC, NOT_PERMITTED, opens } from '../services/credentials.ts';
 import {
   assertOutcomes,
-  byShareToken,
   CONTRIBUTOR,
   DELEGATOR,
   DIRECTORY,
@@ -36,10 +36,7 @@ import {
   fileOf,
   furnish,
   type Guest,
-  isIn,
   MANAGER,
-  NOT_AUTHENTIC,
-  NOT_PERMITTED,
   type Place,
   READER,
 } from './operations.ts';
@@ -114,7 +111,7 @@ describe('a user delegation key for files', { skip: missingTool('openssl') }, ()
     test(`makes tokens that are worth what a delegator has who is ${roles.join(' and ') || 'nothing else'}`, async () => {
       const place = await freshPlace();
       const token = tokenOf(await keyFor(DELEGATOR, ...roles), place.share);
-      const wanted = byShareToken(({ byRoles }) => byRoles.some((role) => roles.includes(role)));
+      const wanted = bySas(({ byRoles }) => byRoles.some((role) => roles.includes(role)));
       await assertOutcomes(guestBy(token, place.share), place, wanted);
     });
   }
@@ -123,7 +120,7 @@ describe('a user delegation key for files', { skip: missingTool('openssl') }, ()
     test(`makes tokens with ${letters} that open what is meant by that`, async () => {
       const place = await freshPlace();
       const token = tokenOf(await keyFor(DELEGATOR, CONTRIBUTOR), place.share, { letters });
-      const wanted = byShareToken(({ byShareSas }) => isIn(letters, byShareSas));
+      const wanted = bySas(({ bySas }) => opens(letters, bySas));
       await assertOutcomes(guestBy(token, place.share), place, wanted);
     });
   }
@@ -132,9 +129,9 @@ describe('a user delegation key for files', { skip: missingTool('openssl') }, ()
     test(`makes tokens with ${letters} for one file`, async () => {
       const place = await freshPlace();
       const token = tokenOf(await keyFor(DELEGATOR, CONTRIBUTOR), place.share, { letters, filePath: FILE_PATH });
-      await assertOutcomes(guestBy(token, place.share), place, ({ ofFile, byShareSas }) => {
+      await assertOutcomes(guestBy(token, place.share), place, ({ ofFile, bySas }) => {
         if (ofFile === undefined) return NOT_AUTHENTIC;
-        return isIn(letters, byShareSas) ? 'ok' : NOT_PERMITTED;
+        return opens(letters, bySas) ? 'ok' : NOT_PERMITTED;
       });
     });
   }

@@ -1,0 +1,75 @@
+/** The Queue service as tests of credentials see it. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type QueueClient, QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
+import { outcome } from '../harness/clients.ts';
+import { credentialOf } from '../harness/oauth-servers.ts';
+import { QUEUE_CLIENT_OPTIONS } from '../harness/queue-clients.ts';
+import type { Access, CredentialService, Resource } from '../services/credentials.ts';
+import { assertOutcomes } from './operations.ts';
+
+export function connect({ endpoint, key, bearer, sas, ca }: Access): QueueServiceClient {
+  const options = { ...QUEUE_CLIENT_OPTIONS, ...(ca === undefined ? {} : { tlsOptions: { ca } }) };
+  const url = sas === undefined ? endpoint : `${endpoint}?${sas}`;
+  if (key !== undefined) {
+    return new QueueServiceClient(url, new StorageSharedKeyCredential(key.name, key.key), options);
+  }
+  const credential = bearer === undefined ? undefined : credentialOf(bearer);
+  return new QueueServiceClient(url, credential, options);
+}
+
+const queueOf = (guest: Access, name: string): QueueClient => connect(guest).getQueueClient(name);
+
+/** With a message in it. */
+async function fresh(owner: Access, name = `test-${randomUUID()}`): Promise<Resource> {
+  const queue = queueOf(owner, name);
+  await queue.create();
+  await queue.sendMessage('of the owner');
+  let messageCount = 1;
+  let policyCount = 0;
+  return {
+    name,
+    async assertOutcomes(guest, wanted) {
+      const service = connect(guest);
+      const secondary = connect({ ...guest, endpoint: `${guest.endpoint}-secondary` });
+      messageCount += await assertOutcomes({ service, secondary, queue: service.getQueueClient(name) }, queue, wanted);
+    },
+    async assertUntouched() {
+      const { metadata, approximateMessagesCount } = await queue.getProperties();
+      assert.deepEqual([metadata, approximateMessagesCount], [{}, messageCount]);
+      assert.equal((await queue.getAccessPolicy()).signedIdentifiers.length, policyCount);
+      const { peekedMessageItems } = await queue.peekMessages({ numberOfMessages: 32 });
+      assert.equal(peekedMessageItems.length, messageCount);
+      for (const { messageText, dequeueCount } of peekedMessageItems) {
+        assert.deepEqual([messageText, dequeueCount], ['of the owner', 0]);
+      }
+    },
+    async assertShown(guest) {
+      const { peekedMessageItems } = await queueOf(guest, name).peekMessages();
+      assert.deepEqual(
+        peekedMessageItems.map(({ messageText }) => messageText),
+        ['of the owner'],
+      );
+      assert.equal((await queueOf(guest, name).getProperties()).approximateMessagesCount, 1);
+    },
+    setPolicies(policies) {
+      policyCount = policies.length;
+      return queue.setAccessPolicy(policies.map(({ id, ...accessPolicy }) => ({ id, accessPolicy })));
+    },
+  };
+}
+
+export const QUEUES: CredentialService = {
+  door: 'queue',
+  resource: 'queue',
+  fresh,
+  outcome,
+  read: (guest, name) => queueOf(guest, name).peekMessages(),
+  writeLetters: 'a',
+  writes: [(guest, name) => queueOf(guest, name).sendMessage('of a guest')],
+  changes: [
+    (guest, name) => queueOf(guest, name).clearMessages(),
+    (guest, name) => queueOf(guest, name).setMetadata({ by: 'guest' }),
+    (guest, name) => queueOf(guest, name).delete(),
+  ],
+};
