@@ -2,46 +2,70 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import {
+  AccountSASPermissions,
+  type AccountSASSignatureValues,
+  FileSASPermissions,
+  type FileSASSignatureValues,
+  generateAccountSASQueryParameters,
   generateFileSASQueryParameters,
   type ShareClient,
-  type ShareFileClient,
   ShareSASPermissions,
   ShareServiceClient,
   StorageSharedKeyCredential,
 } from '@azure/storage-file-share';
-import { DEVELOPMENT_ACCOUNT } from '../harness/accounts.ts';
+import { DEVELOPMENT_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
 import { outcome } from '../harness/clients.ts';
 import { FILE_CLIENT_OPTIONS } from '../harness/file-clients.ts';
 import { credentialOf } from '../harness/oauth-servers.ts';
-import type { Access, CredentialService, Resource } from '../services/credentials.ts';
-import { assertOutcomes, assertUntouched, fileOf, furnish, type Place } from './operations.ts';
+import type {
+  Access,
+  CredentialService,
+  DelegationPeriod,
+  Resource,
+  SasValues,
+  UserDelegation,
+} from '../services/credentials.ts';
+import { assertOutcomes, assertUntouched, DIRECTORY, FILE, fileOf, furnish, type Place } from './operations.ts';
 
-/** A client that has nothing but a bearer token says with every request that it means to: for backup. */
-export function connect({ endpoint, key, bearer, sas, ca }: Access): ShareServiceClient {
+const keyOf = ({ name, key }: TestAccount): StorageSharedKeyCredential => new StorageSharedKeyCredential(name, key);
+
+/**
+ * A client that has nothing but a bearer token says with every request that it means to (for backup), unless it is made
+ * without.
+ */
+export function connect(
+  { endpoint, key, bearer, sas, ca }: Access,
+  { withIntent = sas === undefined }: { withIntent?: boolean } = {},
+): ShareServiceClient {
   const options = { ...FILE_CLIENT_OPTIONS, ...(ca === undefined ? {} : { tlsOptions: { ca } }) };
   const url = sas === undefined ? endpoint : `${endpoint}?${sas}`;
   if (key !== undefined) {
-    return new ShareServiceClient(url, new StorageSharedKeyCredential(key.name, key.key), options);
+    return new ShareServiceClient(url, keyOf(key), options);
   }
   if (bearer === undefined) return new ShareServiceClient(url, undefined, options);
-  const intent = sas === undefined ? { fileRequestIntent: 'backup' as const } : {};
+  const intent = withIntent ? { fileRequestIntent: 'backup' as const } : {};
   return new ShareServiceClient(url, credentialOf(bearer), { ...options, ...intent });
 }
 
 export const shareOf = (guest: Access, name: string): ShareClient => connect(guest).getShareClient(name);
 
+export const FILE_PATH = `${DIRECTORY}/${FILE}`;
+
+const lettersOf = (letters: string, { filePath }: SasValues) =>
+  filePath === undefined ? ShareSASPermissions.parse(letters) : FileSASPermissions.parse(letters);
+
+const makeSas: CredentialService['makeSas'] = (signer, name, letters, values) => {
+  const permissions = letters === '' ? {} : { permissions: lettersOf(letters, values) };
+  const all = { shareName: name, ...permissions, ...values } as FileSASSignatureValues;
+  return generateFileSASQueryParameters(all, keyOf(signer)).toString();
+};
+
 /** A share with what `furnish` puts there; its source opens by a SAS of the owner's, which must have signed by key. */
 export async function freshPlace(owner: Access, name = `test-${randomUUID()}`): Promise<Place> {
   const share = shareOf(owner, name);
   await share.create();
-  const account = owner.key ?? DEVELOPMENT_ACCOUNT;
-  const opened = (file: ShareFileClient): string => {
-    const permissions = ShareSASPermissions.parse('r');
-    const values = { shareName: name, permissions, expiresOn: new Date(Date.now() + 86_400_000) };
-    const key = new StorageSharedKeyCredential(account.name, account.key);
-    return `${file.url}?${generateFileSASQueryParameters(values, key).toString()}`;
-  };
-  return furnish(share, opened);
+  const sas = makeSas(owner.key ?? DEVELOPMENT_ACCOUNT, name, 'r', { expiresOn: new Date(Date.now() + 86_400_000) });
+  return furnish(share, (source) => `${source.url}?${sas}`);
 }
 
 async function fresh(owner: Access, name?: string): Promise<Resource> {
@@ -67,11 +91,34 @@ async function fresh(owner: Access, name?: string): Promise<Resource> {
   };
 }
 
+/** Nobody is asked for an intent: a key is no data. */
+export async function delegate(guest: Access, { startsOn, expiresOn }: DelegationPeriod): Promise<UserDelegation> {
+  const key = await connect(guest, { withIntent: false }).getUserDelegationKey(startsOn, expiresOn);
+  return {
+    key,
+    makeSas(name, letters, values) {
+      const all = { shareName: name, permissions: lettersOf(letters, values), ...values };
+      const account = new URL(guest.endpoint).pathname.slice(1);
+      return generateFileSASQueryParameters(all as FileSASSignatureValues, key, account).toString();
+    },
+  };
+}
+
 export const FILES: CredentialService = {
   door: 'file',
   resource: 'share',
   fresh,
   outcome,
+  notFound: '404 ShareNotFound',
+  sasLetters: 'rcwdl',
+  makeSas,
+  sasParts: [{}, { filePath: FILE_PATH }],
+  serviceLetter: 'f',
+  accountSasLetters: [...'rwdlc'.split(''), 'aup', 'rwdlc'],
+  makeAccountSas(signer, letters, values) {
+    const all = { permissions: AccountSASPermissions.parse(letters), ...values } as AccountSASSignatureValues;
+    return generateAccountSASQueryParameters(all, keyOf(signer)).toString();
+  },
   read: (guest, name) => fileOf(shareOf(guest, name)).getProperties(),
   writeLetters: 'w',
   writes: [(guest, name) => fileOf(shareOf(guest, name)).setMetadata({ by: 'guest' })],

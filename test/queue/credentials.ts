@@ -1,18 +1,31 @@
 /** The Queue service as tests of credentials see it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type QueueClient, QueueServiceClient, StorageSharedKeyCredential } from '@azure/storage-queue';
+import {
+  AccountSASPermissions,
+  type AccountSASSignatureValues,
+  generateAccountSASQueryParameters,
+  generateQueueSASQueryParameters,
+  type QueueClient,
+  QueueSASPermissions,
+  type QueueSASSignatureValues,
+  QueueServiceClient,
+  StorageSharedKeyCredential,
+} from '@azure/storage-queue';
+import type { TestAccount } from '../harness/accounts.ts';
 import { outcome } from '../harness/clients.ts';
 import { credentialOf } from '../harness/oauth-servers.ts';
 import { QUEUE_CLIENT_OPTIONS } from '../harness/queue-clients.ts';
-import type { Access, CredentialService, Resource } from '../services/credentials.ts';
+import type { Access, CredentialService, DelegationPeriod, Resource, UserDelegation } from '../services/credentials.ts';
 import { assertOutcomes } from './operations.ts';
+
+const keyOf = ({ name, key }: TestAccount): StorageSharedKeyCredential => new StorageSharedKeyCredential(name, key);
 
 export function connect({ endpoint, key, bearer, sas, ca }: Access): QueueServiceClient {
   const options = { ...QUEUE_CLIENT_OPTIONS, ...(ca === undefined ? {} : { tlsOptions: { ca } }) };
   const url = sas === undefined ? endpoint : `${endpoint}?${sas}`;
   if (key !== undefined) {
-    return new QueueServiceClient(url, new StorageSharedKeyCredential(key.name, key.key), options);
+    return new QueueServiceClient(url, keyOf(key), options);
   }
   const credential = bearer === undefined ? undefined : credentialOf(bearer);
   return new QueueServiceClient(url, credential, options);
@@ -59,11 +72,37 @@ async function fresh(owner: Access, name = `test-${randomUUID()}`): Promise<Reso
   };
 }
 
+export async function delegate(guest: Access, { startsOn, expiresOn }: DelegationPeriod): Promise<UserDelegation> {
+  const key = await connect(guest).getUserDelegationKey(startsOn, expiresOn);
+  return {
+    key,
+    makeSas(name, letters, values) {
+      const all = { queueName: name, permissions: QueueSASPermissions.parse(letters), ...values };
+      const account = new URL(guest.endpoint).pathname.slice(1);
+      return generateQueueSASQueryParameters(all as QueueSASSignatureValues, key, account).toString();
+    },
+  };
+}
+
 export const QUEUES: CredentialService = {
   door: 'queue',
   resource: 'queue',
   fresh,
   outcome,
+  notFound: '404 QueueNotFound',
+  sasLetters: 'raup',
+  makeSas(signer, name, letters, values) {
+    const permissions = letters === '' ? {} : { permissions: QueueSASPermissions.parse(letters) };
+    const all = { queueName: name, ...permissions, ...values } as QueueSASSignatureValues;
+    return generateQueueSASQueryParameters(all, keyOf(signer)).toString();
+  },
+  sasParts: [{}],
+  serviceLetter: 'q',
+  accountSasLetters: [...'rwdlacup'.split(''), 'rwdlacup'],
+  makeAccountSas(signer, letters, values) {
+    const all = { permissions: AccountSASPermissions.parse(letters), ...values } as AccountSASSignatureValues;
+    return generateAccountSASQueryParameters(all, keyOf(signer)).toString();
+  },
   read: (guest, name) => queueOf(guest, name).peekMessages(),
   writeLetters: 'a',
   writes: [(guest, name) => queueOf(guest, name).sendMessage('of a guest')],

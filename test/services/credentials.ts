@@ -32,6 +32,15 @@ export interface Operation {
 export const opens = (letters: string, sets: readonly string[]): boolean =>
   sets.some((set) => set.split('').every((letter) => letters.includes(letter)));
 
+/** Every set of these letters but the empty one. */
+export const setsOf = (letters: string): string[] =>
+  Array.from({ length: 2 ** letters.length - 1 }, (_, index) =>
+    letters
+      .split('')
+      .filter((_letter, place) => ((index + 1) & (1 << place)) !== 0)
+      .join(''),
+  );
+
 /** What a SAS for the resource gets, where `isOpen` tells what it is worth. */
 export const bySas =
   (isOpen: (operation: Operation) => boolean) =>
@@ -60,6 +69,15 @@ export interface SasValues {
   readonly ipRange?: { readonly start: string; readonly end?: string };
   /** The id of a stored policy. */
   readonly identifier?: string;
+  /** A SAS for this file of a share. */
+  readonly filePath?: string;
+}
+
+export interface AccountSasValues extends Omit<SasValues, 'identifier' | 'filePath'> {
+  /** Of `bqtf`. */
+  readonly services: string;
+  /** Of `sco`. */
+  readonly resourceTypes: string;
 }
 
 export interface StoredPolicy {
@@ -86,6 +104,17 @@ export interface CredentialService {
   readonly fresh: (owner: Access, name?: string) => Promise<Resource>;
   /** `ok`, or the refusal, as this service's client tells it. */
   readonly outcome: (request: Promise<unknown>) => Promise<string>;
+  readonly notFound: string;
+  /** All letters of a SAS for a resource. */
+  readonly sasLetters: string;
+  readonly makeSas: (signer: TestAccount, name: string, letters: string, values: SasValues) => string;
+  /** What a SAS may be for that opens `read` and `writes`, the resource itself first. */
+  readonly sasParts: readonly Pick<SasValues, 'filePath'>[];
+  /** `b`, `q`, `t` or `f` in an account SAS. */
+  readonly serviceLetter: string;
+  /** Sets of letters to try in an account SAS; the last has all that this service knows. */
+  readonly accountSasLetters: readonly string[];
+  readonly makeAccountSas: (signer: TestAccount, letters: string, values: AccountSasValues) => string;
   /** Reads from the resource: needs `r`. */
   readonly read: (guest: Access, name: string) => Promise<unknown>;
   /** Letters that all of `writes` need, and `read` does not. */
@@ -93,6 +122,29 @@ export interface CredentialService {
   readonly writes: readonly ((guest: Access, name: string) => Promise<unknown>)[];
   /** Other operations that the secondary refuses. */
   readonly changes: readonly ((guest: Access, name: string) => Promise<unknown>)[];
+}
+
+/** What a service gives to a delegator: a key to make SAS tokens with. */
+export interface UserDelegation {
+  readonly key: {
+    readonly signedObjectId: string;
+    readonly signedTenantId: string;
+    readonly signedService: string;
+    readonly signedExpiresOn: Date;
+    readonly value: string;
+  };
+  readonly makeSas: (name: string, letters: string, values: DelegatedSasValues) => string;
+}
+
+export interface DelegatedSasValues extends SasValues {
+  /** Who has to show a bearer token beside the SAS. */
+  readonly delegatedUserObjectId?: string;
+}
+
+/** For how long the key is good. */
+export interface DelegationPeriod {
+  readonly startsOn: Date;
+  readonly expiresOn: Date;
 }
 
 /** Performs the operations one after another and compares what comes with `wanted`. */

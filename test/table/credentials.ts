@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import {
+  type AccountSasServices,
   AzureNamedKeyCredential,
   AzureSASCredential,
+  generateAccountSas,
+  generateTableSas,
   TableClient,
   TableServiceClient,
   type TableServiceClientOptions,
@@ -33,7 +36,10 @@ export function connect({ endpoint, key, bearer, sas, ca }: Access, name: string
       table: new TableClient(endpoint, name, credential, options),
     };
   }
-  const credential = new AzureSASCredential(sas ?? '');
+  if (sas === undefined) {
+    return { service: new TableServiceClient(endpoint, options), table: new TableClient(endpoint, name, options) };
+  }
+  const credential = new AzureSASCredential(sas);
   return {
     service: new TableServiceClient(endpoint, credential, options),
     table: new TableClient(endpoint, name, credential, options),
@@ -70,11 +76,34 @@ async function fresh(owner: Access, name = `test${randomBytes(8).toString('hex')
   };
 }
 
+const WORDS = { r: 'query', w: 'write', d: 'delete', l: 'list', a: 'add', u: 'update' } as const;
+
+/** The token's letters as the client wants them. */
+const wordsOf = (letters: string) =>
+  Object.fromEntries(letters.split('').map((letter) => [WORDS[letter as keyof typeof WORDS], true]));
+
 export const TABLES: CredentialService = {
   door: 'table',
   resource: 'table',
   fresh,
   outcome,
+  notFound: '404 TableNotFound',
+  sasLetters: 'raud',
+  makeSas(signer, name, letters, values) {
+    const key = new AzureNamedKeyCredential(signer.name, signer.key);
+    return generateTableSas(name, key, { ...(letters === '' ? {} : { permissions: wordsOf(letters) }), ...values });
+  },
+  sasParts: [{}],
+  serviceLetter: 't',
+  accountSasLetters: ['r', 'w', 'd', 'l', 'a', 'u', 'au', 'rwdlau'],
+  makeAccountSas(signer, letters, { services, ...values }) {
+    const [blob, queue, table, file] = 'bqtf'.split('').map((letter) => services.includes(letter));
+    return generateAccountSas(new AzureNamedKeyCredential(signer.name, signer.key), {
+      permissions: wordsOf(letters),
+      services: { blob, queue, table, file } as AccountSasServices,
+      ...values,
+    });
+  },
   read: (guest, name) => tableOf(guest, name).listEntities().next(),
   writeLetters: 'au',
   writes: [
