@@ -5,9 +5,19 @@
 // tier: both
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
+import { SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { blobService } from '../harness/clients.ts';
-import { firstStatus, headOf, type RawRequest, sendBytes } from '../harness/http.ts';
+import {
+  closingBytes,
+  damaged,
+  fuzz,
+  isFramedBySender,
+  type Lane,
+  problemOf,
+  SIGNERS,
+  withHeaders,
+} from '../harness/fuzz.ts';
+import type { RawRequest } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { Random } from '../harness/random.ts';
 import { byTier } from '../harness/tier.ts';
@@ -16,11 +26,7 @@ const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
 const { seed } = new Random();
 
 const REQUESTS_MAX = byTier({ quick: 3_000, system: 12_000 });
-const LANES = 4;
 const RUN_SECONDS = 20;
-const ANSWER_LIMIT_MS = 10_000;
-/** For a request that is not complete: the server waits for the rest of it, and we need not. */
-const INCOMPLETE_LIMIT_MS = 100;
 
 const METHODS = ['GET', 'GET', 'PUT', 'PUT', 'PUT', 'HEAD', 'DELETE', 'POST', 'OPTIONS', 'PATCH', 'MERGE', 'TRACE'];
 const CONTAINERS = ['fuzz-a', 'fuzz-b', '$root', '$logs', 'UPPER', 'x', 'a--b', '%00', '%ff', '..', '%2e%2e', ''];
@@ -187,86 +193,32 @@ const SENSIBLE: ((random: Random) => RawRequest)[] = [
   () => ({ method: 'GET', path: '/fuzz-a?restype=container&comp=list&include=metadata,uncommittedblobs' }),
 ];
 
-function mutate(random: Random, request: RawRequest): RawRequest {
-  const headers: Record<string, string | string[]> = { ...(request.headers as Record<string, string>) };
-  for (let count = random.below(4); count > 0; count--) {
-    const [name, values] = random.pick(HEADERS);
-    headers[name] = random.chance(0.05) ? [random.pick(values), random.pick(values)] : random.pick(values);
-  }
-  return { ...request, headers };
-}
-
 function randomRequest(random: Random): RawRequest {
-  const account = random.pick<TestAccount | null>([
-    DEVELOPMENT_ACCOUNT,
-    DEVELOPMENT_ACCOUNT,
-    DEVELOPMENT_ACCOUNT,
-    SECOND_ACCOUNT,
-    null,
-  ]);
+  const account = random.pick(SIGNERS);
   if (random.chance(0.4)) {
     const sensible = random.pick(SENSIBLE)(random);
-    return random.chance(0.5) ? sensible : mutate(random, { ...sensible, account });
+    return random.chance(0.5) ? sensible : withHeaders(random, { ...sensible, account }, HEADERS);
   }
-  return mutate(random, {
+  const odd = {
     method: random.pick(METHODS),
     path: pathAndQuery(random),
     body: random.pick(BODIES),
     account,
-  });
-}
-
-interface Sendable {
-  readonly bytes: Buffer;
-  /** The sender has kept its part: silence would be the server's fault. */
-  readonly complete: boolean;
-}
-
-/** The bytes of a request; now and then with one byte of its head changed, or cut short. */
-function bytesOf(random: Random, request: RawRequest): Sendable {
-  const closing = { ...request, headers: { ...request.headers, connection: 'close' } };
-  let head: string;
-  try {
-    head = headOf(server.url, closing);
-  } catch {
-    // A path that cannot be decoded cannot be signed.
-    head = headOf(server.url, { ...closing, account: null });
-  }
-  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(request.body ?? '')]);
-  if (random.chance(0.03)) {
-    bytes[random.below(Math.min(bytes.length, 200))] = random.below(256);
-    return { bytes, complete: false };
-  }
-  if (random.chance(0.03)) return { bytes: bytes.subarray(0, random.below(bytes.length)), complete: false };
-  const framedBySender = ['content-length', 'transfer-encoding'].some((name) => name in (request.headers ?? {}));
-  return { bytes, complete: !framedBySender };
+  };
+  return withHeaders(random, odd, HEADERS);
 }
 
 test('random requests are answered, never with a 5xx but 501, and the server lives', async (t) => {
-  t.diagnostic(`LARIMAR_SEED=${seed}`);
-  const endMs = performance.now() + RUN_SECONDS * 1000;
-  const counts: Record<string, number> = {};
-  const faults: string[] = [];
-  const lane = async (number: number): Promise<void> => {
-    // A generator to each lane: what a lane sends does not hang on how quickly the others are answered.
-    const random = new Random(seed + number);
-    for (let sent = 0; sent < REQUESTS_MAX / LANES && performance.now() < endMs && faults.length < 5; sent++) {
-      const { bytes, complete } = bytesOf(random, randomRequest(random));
-      const received = await sendBytes(server.url, bytes, {
-        quietMs: complete ? ANSWER_LIMIT_MS : INCOMPLETE_LIMIT_MS,
-      });
-      const status = firstStatus(received.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, ''));
-      counts[status] = (counts[status] ?? 0) + 1;
-      const shown = bytes.toString('latin1').slice(0, 1500);
-      if (status >= 500 && status !== 501) faults.push(`${shown}\n=> ${received.slice(0, 500)}`);
-      if (status === 0 && complete) faults.push(`${shown}\n=> no answer`);
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
-
-  t.diagnostic(`answers by status: ${JSON.stringify(counts)}`);
-  assert.deepEqual(faults, []);
-  assert.ok((counts[201] ?? 0) > 0 && (counts[200] ?? 0) > 0, 'some requests were served');
+  const openLane = (random: Random): Lane => ({
+    next() {
+      const request = randomRequest(random);
+      const sent = damaged(random, closingBytes(server.url, request), { changedMax: 200, cutChance: 0.03 });
+      const complete = sent.complete && !isFramedBySender(request);
+      return { ...sent, complete, problemOf: (answer) => problemOf(answer, complete) };
+    },
+  });
+  const { url } = server;
+  await fuzz(t, { url, seed, requestsMax: REQUESTS_MAX, seconds: RUN_SECONDS, openLane, statuses: [200, 201] });
   const container = blobService(server).getContainerClient('afterwards');
   await container.create();
   await container.uploadBlockBlob('alive', 'yes', 3);

@@ -8,10 +8,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { before, describe, test } from 'node:test';
 import { missingTool } from '../packages.ts';
-import { type AzStorage, azStorage } from './az-storage.ts';
+import { azSuite } from './az-storage.ts';
 
 const KIB = 1024;
 const container = 'box';
@@ -33,26 +32,17 @@ interface Shown {
 }
 
 describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
-  let server: ServerProcess;
-  let az: AzStorage;
-  before(async () => {
-    server = await startServerProcess();
-    az = await azStorage(server.connectionString());
-    await storage('container', 'create', '-n', container);
-  });
-  after(async () => {
-    await server.stop();
-    await az.remove();
-  });
+  const suite = azSuite();
+  const { storage } = suite;
+  before(() => storage('container', 'create', '-n', container));
 
-  const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
   const blob = <T>(command: string, name: string, ...args: readonly string[]): Promise<T> =>
     storage<T>('blob', ...command.split(' '), '-c', container, '-n', name, ...args);
   const upload = (name: string, text: string, ...args: readonly string[]): Promise<unknown> =>
     blob('upload', name, '--data', text, '--overwrite', '--no-progress', ...args);
   const download = async (name: string, ...args: readonly string[]): Promise<Buffer> => {
     await blob('download', name, '-f', 'back', '--no-progress', ...args);
-    return readFile(join(az.folder, 'back'));
+    return readFile(join(suite.az.folder, 'back'));
   };
   const list = (...args: readonly string[]): Promise<Listed[]> => storage('blob', 'list', '-c', container, ...args);
 
@@ -90,7 +80,7 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
     await upload('cold', 'x', '--tier', 'Cool');
     assert.equal((await blob<Shown>('show', 'cold')).properties.blobTier, 'Cool');
     await blob('set-tier', 'cold', '--tier', 'Archive');
-    const { exitCode, stderr } = await az.program.run(
+    const { exitCode, stderr } = await suite.az.program.run(
       'storage',
       'blob',
       'download',
@@ -110,7 +100,7 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
   test('keeps a blob from being deleted by a legal hold', async () => {
     await upload('held', 'x');
     await blob('set-legal-hold', 'held', '--legal-hold', 'true');
-    const { exitCode, stderr } = await az.program.run('storage', 'blob', 'delete', '-c', container, '-n', 'held');
+    const { exitCode, stderr } = await suite.az.program.run('storage', 'blob', 'delete', '-c', container, '-n', 'held');
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /BlobImmutableDueToLegalHold/u);
     await blob('set-legal-hold', 'held', '--legal-hold', 'false');
@@ -120,7 +110,7 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
     await upload('rows.csv', 'name,age\nada,36\ngrace,85\n');
     const query = ['--query-expression', 'SELECT name FROM BlobStorage WHERE age > 40'];
     const format = ['--input-format', 'csv', '--in-has-header', 'true'];
-    const answer = await az.program.succeed(
+    const answer = await suite.az.program.succeed(
       'storage',
       'blob',
       'query',
@@ -137,7 +127,7 @@ describe('az storage blob', { skip: missingTool('az'), concurrency: 1 }, () => {
 
   test('uploads page and append blobs', async () => {
     const bytes = randomBytes(64 * KIB);
-    await writeFile(join(az.folder, 'disk'), bytes);
+    await writeFile(join(suite.az.folder, 'disk'), bytes);
     for (const type of ['page', 'append']) {
       await blob('upload', `as-${type}`, '-f', 'disk', '--type', type, '--no-progress');
       const { properties } = await blob<Shown>('show', `as-${type}`);

@@ -5,10 +5,9 @@
 // tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { describe, test } from 'node:test';
 import { missingTool } from '../packages.ts';
-import { type AzStorage, azStorage } from './az-storage.ts';
+import { azSuite } from './az-storage.ts';
 
 const QUEUE = 'letters';
 
@@ -23,19 +22,9 @@ interface Shown {
 }
 
 describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
-  let server: ServerProcess;
-  let az: AzStorage;
-  before(async () => {
-    server = await startServerProcess();
-    az = await azStorage(server.connectionString());
-  });
-  after(async () => {
-    await server.stop();
-    await az.remove();
-  });
+  const suite = azSuite();
+  const { storage, refused } = suite;
 
-  const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
-  const refused = (code: string, ...args: readonly string[]): Promise<void> => az.refused(code, ...args);
   const message = <T>(verb: string, ...args: readonly string[]): Promise<T> =>
     storage('message', verb, '-q', QUEUE, ...args);
 
@@ -80,7 +69,7 @@ describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
     const shown = await storage<Record<string, { permission: string }>>('queue', 'policy', 'list', '-q', QUEUE);
     assert.equal(shown['senders']?.permission, 'a');
     const sas = await storage<string>('queue', 'generate-sas', '-n', QUEUE, '--policy-name', 'senders');
-    const url = `${server.queueEndpoint()}/${QUEUE}/messages?${sas}`;
+    const url = `${suite.server.queueEndpoint()}/${QUEUE}/messages?${sas}`;
     const body = '<QueueMessage><MessageText>by token</MessageText></QueueMessage>';
     assert.equal((await fetch(url, { method: 'POST', body })).status, 201);
     assert.equal((await fetch(url)).status, 403);

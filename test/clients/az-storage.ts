@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { type Tool, tool } from './tool.ts';
 
 export interface AzStorage {
@@ -42,5 +44,35 @@ export async function azStorage(connectionString: string): Promise<AzStorage> {
       assert.match(stderr, new RegExp(`ErrorCode:${code}\\b`, 'u'));
     },
     remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export interface AzSuite extends Pick<AzStorage, 'storage' | 'refused'> {
+  /** Both only while tests run. */
+  readonly server: ServerProcess;
+  readonly az: AzStorage;
+}
+
+/** A server for the suite that calls it, and `az` as its development account. */
+export function azSuite(): AzSuite {
+  let server: ServerProcess;
+  let az: AzStorage;
+  before(async () => {
+    server = await startServerProcess();
+    az = await azStorage(server.connectionString());
+  });
+  after(async () => {
+    await server.stop();
+    await az.remove();
+  });
+  return {
+    get server() {
+      return server;
+    },
+    get az() {
+      return az;
+    },
+    storage: (...args) => az.storage(...args),
+    refused: (code, ...args) => az.refused(code, ...args),
   };
 }

@@ -5,10 +5,9 @@
 // tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
+import { describe, test } from 'node:test';
 import { missingTool } from '../packages.ts';
-import { type AzStorage, azStorage } from './az-storage.ts';
+import { azSuite } from './az-storage.ts';
 
 const TABLE = 'Letters';
 
@@ -23,21 +22,11 @@ interface Page {
 }
 
 describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
-  let server: ServerProcess;
-  let az: AzStorage;
+  const suite = azSuite();
+  const { storage, refused } = suite;
   /** Of the entity `a`, as it was inserted. */
   let etag = '';
-  before(async () => {
-    server = await startServerProcess();
-    az = await azStorage(server.connectionString());
-  });
-  after(async () => {
-    await server.stop();
-    await az.remove();
-  });
 
-  const storage = <T>(...args: readonly string[]): Promise<T> => az.storage<T>(...args);
-  const refused = (code: string, ...args: readonly string[]): Promise<void> => az.refused(code, ...args);
   const entity = <T>(verb: string, ...args: readonly string[]): Promise<T> =>
     storage('entity', verb, '-t', TABLE, ...args);
   const show = (rowKey: string): Promise<Shown> => entity('show', '--partition-key', 'p', '--row-key', rowKey);
@@ -87,7 +76,7 @@ describe('az', { skip: missingTool('az'), concurrency: 1 }, () => {
     await storage('table', 'policy', 'create', '-t', TABLE, ...policy);
     const range = ['--start-pk', 'p', '--start-rk', 'b', '--end-pk', 'p', '--end-rk', 'z'];
     const sas = await storage<string>('table', 'generate-sas', '-n', TABLE, '--policy-name', 'readers', ...range);
-    const url = `${server.tableEndpoint()}/${TABLE}`;
+    const url = `${suite.server.tableEndpoint()}/${TABLE}`;
     const answer = await fetch(`${url}()?${sas}`, { headers: { accept: 'application/json;odata=nometadata' } });
     const { value } = (await answer.json()) as { value: { RowKey: string }[] };
     assert.deepEqual(

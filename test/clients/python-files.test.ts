@@ -1,20 +1,8 @@
-/**
- * Microsoft's Python library for files as Debian packages it: one script, run once per account. Each of its checks is an
- * `assert`, so that the script's exit code is the verdict.
- */
+/** Microsoft's Python library for files as Debian packages it. */
 // tier: system
 // engines: embedded
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { tool } from './tool.ts';
-
-/** Debian's own: a Python from elsewhere does not see Debian's packages. */
-const PYTHON = '/usr/bin/python3';
+import { tellPythonStory } from './python-story.ts';
 
 const SCRIPT = `
 import os
@@ -24,14 +12,6 @@ from azure.storage.fileshare import (
     AccessPolicy, AccountSasPermissions, ContentSettings, CorsRule, FileSasPermissions, Metrics, NTFSAttributes, ResourceTypes,
     RetentionPolicy, ShareClient, ShareFileClient, ShareLeaseClient, ShareSasPermissions, ShareServiceClient,
     generate_account_sas, generate_file_sas, generate_share_sas)
-
-def refused(kind, code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        assert error.error_code == code, (error.error_code, code)
-    else:
-        raise AssertionError('should have been refused with ' + code)
 
 connection = os.environ['CONNECTION_STRING']
 service = ShareServiceClient.from_connection_string(connection, retry_total=0)
@@ -185,31 +165,9 @@ share.delete_share(delete_snapshots=True)
 refused(ResourceNotFoundError, 'ShareNotFound', share.get_share_properties)
 `;
 
-describe('the Python library for files', { skip: missingTool('pythonStorage') }, () => {
-  let folder: string;
-  let server: ServerProcess;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-python-files-'));
-    await writeFile(join(folder, 'story.py'), SCRIPT);
-    server = await startServerProcess({ accounts: [SECOND_ACCOUNT] });
-  });
-  after(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true });
-  });
-
-  for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
-    test(`shares, directories, files, ranges, leases, snapshots and signatures work as ${account.name}`, async () => {
-      const python = tool(PYTHON, {
-        cwd: folder,
-        env: {
-          CONNECTION_STRING: server.connectionString(account),
-          ENDPOINT: server.fileEndpoint(account),
-          ACCOUNT: account.name,
-          KEY: account.key,
-        },
-      });
-      await python.succeed('story.py');
-    });
-  }
+tellPythonStory('the Python library for files', {
+  skip: missingTool('pythonStorage'),
+  story: 'shares, directories, files, ranges, leases, snapshots and signatures work',
+  script: SCRIPT,
+  endpoint: (server, account) => server.fileEndpoint(account),
 });

@@ -1,20 +1,8 @@
-/**
- * Microsoft's Python library for tables as Debian packages it (in python3-azure): one script, run once per account. Each of
- * its checks is an `assert`, so that the script's exit code is the verdict.
- */
+/** Microsoft's Python library for tables as Debian packages it (in python3-azure). */
 // tier: system
 // engines: embedded
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { tool } from './tool.ts';
-
-/** Debian's own: a Python from elsewhere does not see Debian's packages. */
-const PYTHON = '/usr/bin/python3';
+import { tellPythonStory } from './python-story.ts';
 
 const SCRIPT = `
 import os
@@ -28,15 +16,8 @@ from azure.data.tables import (
     EdmType, EntityProperty, TableAccessPolicy, TableClient, TableServiceClient, TableTransactionError, UpdateMode,
     generate_table_sas)
 
-def refused(kind, code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        # Some errors come without the code that the library reads for others.
-        got = getattr(error, 'error_code', None) or error.response.headers['x-ms-error-code']
-        assert got == code, (got, code)
-    else:
-        raise AssertionError('should have been refused with ' + code)
+# Some errors come without the code that the library reads for others.
+code_of = lambda error: getattr(error, 'error_code', None) or error.response.headers['x-ms-error-code']
 
 service = TableServiceClient.from_connection_string(os.environ['CONNECTION_STRING'], retry_total=0)
 
@@ -162,31 +143,9 @@ refused(ResourceNotFoundError, 'TableNotFound', table.get_entity, 't', '000')
 assert list(service.list_tables()) == []
 `;
 
-describe('the Python library for tables', { skip: missingTool('pythonTables') }, () => {
-  let folder: string;
-  let server: ServerProcess;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-python-tables-'));
-    await writeFile(join(folder, 'story.py'), SCRIPT);
-    server = await startServerProcess({ accounts: [SECOND_ACCOUNT] });
-  });
-  after(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true });
-  });
-
-  for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
-    test(`entities, conditions, transactions, queries and policies work as ${account.name}`, async () => {
-      const python = tool(PYTHON, {
-        cwd: folder,
-        env: {
-          CONNECTION_STRING: server.connectionString(account),
-          ENDPOINT: server.tableEndpoint(account),
-          ACCOUNT: account.name,
-          KEY: account.key,
-        },
-      });
-      await python.succeed('story.py');
-    });
-  }
+tellPythonStory('the Python library for tables', {
+  skip: missingTool('pythonTables'),
+  story: 'entities, conditions, transactions, queries and policies work',
+  script: SCRIPT,
+  endpoint: (server, account) => server.tableEndpoint(account),
 });

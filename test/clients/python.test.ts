@@ -1,19 +1,7 @@
-/**
- * Microsoft's Python library as Debian packages it (python3-azure-storage): one script, run once per account. Each
- * of its checks is an `assert`, so that the script's exit code is the verdict.
- */
+/** Microsoft's Python library for blobs as Debian packages it (python3-azure-storage). */
 // tier: system
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
-import { type ServerProcess, startServerProcess } from '../harness/server-process.ts';
 import { missingTool } from '../packages.ts';
-import { tool } from './tool.ts';
-
-/** Debian's own: a Python from elsewhere does not see Debian's packages. */
-const PYTHON = '/usr/bin/python3';
+import { tellPythonStory } from './python-story.ts';
 
 const SCRIPT = `
 import os, uuid
@@ -21,14 +9,6 @@ from azure.core import MatchConditions
 from azure.core.exceptions import (
     HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError)
 from azure.storage.blob import BlobBlock, BlobServiceClient, ContentSettings
-
-def refused(kind, code, call, *args, **kwargs):
-    try:
-        call(*args, **kwargs)
-    except kind as error:
-        assert error.error_code == code, (error.error_code, code)
-    else:
-        raise AssertionError('should have been refused with ' + code)
 
 service = BlobServiceClient.from_connection_string(
     os.environ['CONNECTION_STRING'], max_single_put_size=64 * 1024, max_block_size=64 * 1024,
@@ -106,23 +86,9 @@ container.delete_container()
 assert not container.exists()
 `;
 
-describe('the Python library', { skip: missingTool('pythonStorage') }, () => {
-  let folder: string;
-  let server: ServerProcess;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'larimar-python-'));
-    await writeFile(join(folder, 'story.py'), SCRIPT);
-    server = await startServerProcess({ accounts: [SECOND_ACCOUNT] });
-  });
-  after(async () => {
-    await server.stop();
-    await rm(folder, { recursive: true });
-  });
-
-  for (const account of [DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT]) {
-    test(`uploads, blocks, conditions, leases and listings work as ${account.name}`, async () => {
-      const python = tool(PYTHON, { cwd: folder, env: { CONNECTION_STRING: server.connectionString(account) } });
-      await python.succeed('story.py');
-    });
-  }
+tellPythonStory('the Python library', {
+  skip: missingTool('pythonStorage'),
+  story: 'uploads, blocks, conditions, leases and listings work',
+  script: SCRIPT,
+  endpoint: (server, account) => server.endpoint(account),
 });

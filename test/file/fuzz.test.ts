@@ -13,7 +13,8 @@ import { runCheck } from '../crash/larimar-check.ts';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
 import { freshPlace } from '../harness/engines.ts';
 import { FILE_CLIENT_OPTIONS } from '../harness/file-clients.ts';
-import { firstStatus, headOf, type RawRequest, send, sendBytes } from '../harness/http.ts';
+import { closingBytes, damaged, fuzz, type Lane, type Sendable } from '../harness/fuzz.ts';
+import { firstStatus, type RawRequest, send } from '../harness/http.ts';
 import { type InProcessServer, startInProcess } from '../harness/in-process.ts';
 import { rootOf, textsIn } from '../harness/queue-http.ts';
 import { Random } from '../harness/random.ts';
@@ -27,11 +28,7 @@ after(() => place.remove());
 const { seed } = new Random();
 
 const REQUESTS_MAX = byTier({ quick: 2_000, system: 7_000 });
-const LANES = 4;
 const RUN_SECONDS = 12;
-const ANSWER_LIMIT_MS = 10_000;
-/** For a request that is not complete: the server waits for the rest of it, and we need not. */
-const INCOMPLETE_LIMIT_MS = 100;
 /** Snapshots of a share are a second apart. */
 const REQUESTS_PER_SECOND = 20;
 const DISORDERS_MAX = 2;
@@ -81,12 +78,6 @@ function randomRequest(random: Random, given: Given, server: InProcessServer): R
   return ofKept ? { ...asked, method: 'GET' } : asked;
 }
 
-interface Sendable {
-  readonly bytes: Buffer;
-  /** The sender has kept its part: silence would be the server's fault. */
-  readonly complete: boolean;
-}
-
 const WRONG_FRAMING: readonly Record<string, string>[] = [
   { 'content-length': '3' },
   { 'content-length': '999999999999' },
@@ -96,26 +87,14 @@ const WRONG_FRAMING: readonly Record<string, string>[] = [
 /** The bytes of a request; now and then cut short, with one byte of the first line changed, or framed wrongly. */
 function bytesOf(random: Random, request: RawRequest, url: string): Sendable {
   const framing = random.chance(0.02) ? random.pick(WRONG_FRAMING) : {};
-  const closing = { ...request, headers: { ...request.headers, ...framing, connection: 'close' } };
-  let head: string;
-  try {
-    head = headOf(url, closing);
-  } catch {
-    // A query that cannot be decoded cannot be signed.
-    head = headOf(url, { ...closing, account: null });
-  }
-  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(request.body ?? '')]);
-  if (random.chance(0.02)) {
-    bytes[random.below(head.indexOf('\r\n'))] = random.below(256);
-    return { bytes, complete: false };
-  }
-  if (random.chance(0.02)) return { bytes: bytes.subarray(0, random.below(bytes.length)), complete: false };
-  return { bytes, complete: Object.keys(framing).length === 0 };
+  const framed = { ...request, headers: { ...request.headers, ...framing } };
+  const bytes = closingBytes(url, framed);
+  const sent = damaged(random, bytes, { changedMax: bytes.indexOf('\r\n'), changeChance: 0.02 });
+  return { ...sent, complete: sent.complete && Object.keys(framing).length === 0 };
 }
 
 // ---- what is answered
 
-const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/;
 /** Who signs wrongly is told what was to be signed, all of what was sent. */
 const TELLS_ALL = 'AuthenticationFailed';
 /** Of what is no HTTP the method is not known either. */
@@ -179,7 +158,6 @@ async function assertKept(share: ShareClient): Promise<void> {
 }
 
 test('requests in order and out of order are answered, never with a 5xx but 501', async (t) => {
-  t.diagnostic(`LARIMAR_SEED=${seed}`);
   const server = await startInProcess({ accounts: [SECOND_ACCOUNT], place });
   const options = { ...FILE_CLIENT_OPTIONS, allowTrailingDot: true };
   const service = ShareServiceClient.fromConnectionString(server.connectionString(), options);
@@ -200,34 +178,27 @@ test('requests in order and out of order are answered, never with a 5xx but 501'
     given.note(lines.join('') + body.toString());
   }
 
-  const endMs = performance.now() + RUN_SECONDS * 1000;
-  const counts: Record<string, number> = {};
-  const faults: string[] = [];
-  const lane = async (number: number): Promise<void> => {
-    // A generator to each lane: what a lane sends does not hang on how quickly the others are answered.
-    const random = new Random(seed + number);
+  const openLane = (random: Random): Lane => {
     const noted = new Noted();
-    for (let sent = 0; sent < REQUESTS_MAX / LANES && performance.now() < endMs && faults.length < 5; sent++) {
-      if (sent % REQUESTS_PER_SECOND === 0) server.clock.advance({ seconds: 1 });
-      const request = randomRequest(random, noted, server);
-      const { bytes, complete } = bytesOf(random, request, server.fileUrl);
-      const quietMs = complete ? ANSWER_LIMIT_MS : INCOMPLETE_LIMIT_MS;
-      const answer = (await sendBytes(server.fileUrl, bytes, { quietMs })).replace(CONTINUE, '');
-      noted.note(answer);
-      const status = firstStatus(answer);
-      counts[status] = (counts[status] ?? 0) + 1;
-      const problem = complete || status >= 500 ? problemOf(answer, request.method) : null;
-      const shown = `${bytes.toString('latin1').slice(0, 1_500)}\n=> ${answer.slice(0, 700)}`;
-      if (problem !== null) faults.push(`${problem}: ${shown}`);
-    }
+    return {
+      next(sentCount) {
+        if (sentCount % REQUESTS_PER_SECOND === 0) server.clock.advance({ seconds: 1 });
+        const request = randomRequest(random, noted, server);
+        const sent = bytesOf(random, request, server.fileUrl);
+        const isJudged = (answer: string) => sent.complete || firstStatus(answer) >= 500;
+        return { ...sent, problemOf: (answer) => (isJudged(answer) ? problemOf(answer, request.method) : null) };
+      },
+      note: (answer) => noted.note(answer),
+    };
   };
-  await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
-
-  t.diagnostic(`answers by status: ${JSON.stringify(counts)}`);
-  assert.deepEqual(faults, []);
-  for (const status of [200, 201, 202, 206, 400, 401, 403, 404, 405, 409, 412]) {
-    assert.ok((counts[status] ?? 0) > 0, `some answers are ${status}`);
-  }
+  await fuzz(t, {
+    url: server.fileUrl,
+    seed,
+    requestsMax: REQUESTS_MAX,
+    seconds: RUN_SECONDS,
+    openLane,
+    statuses: [200, 201, 202, 206, 400, 401, 403, 404, 405, 409, 412],
+  });
   await assertKept(kept);
   await assertUsage(service);
 });

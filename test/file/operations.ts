@@ -7,17 +7,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { ShareClient, ShareFileClient, ShareServiceClient } from '@azure/storage-file-share';
 import { outcome } from '../harness/clients.ts';
+import { compareOutcomes, type Operation } from '../services/credentials.ts';
 
 /** Manages shares, and sees nothing of what is in them. */
 export const MANAGER = 'Storage Account Contributor';
 export const CONTRIBUTOR = 'Storage File Data Privileged Contributor';
 export const READER = 'Storage File Data Privileged Reader';
 export const DELEGATOR = 'Storage File Delegator';
-
-export const NOT_PERMITTED = '403 AuthorizationPermissionMismatch';
-export const NOT_AUTHENTIC = '403 AuthenticationFailed';
-/** No token is ever enough. */
-export const NEVER = '403 AuthorizationFailure';
 
 /** Clients that have nothing but the credential in question. */
 export interface Guest {
@@ -32,38 +28,28 @@ export interface Place {
   readonly source: string;
 }
 
-export interface FileOperation {
-  readonly operation: string;
-  /** Of a token for the account. */
-  readonly type: 's' | 'c' | 'o';
-  /** Letters of such a token of which one is enough; none: it never is. */
-  readonly byAccountSas: string;
-  /** The same of a token for the share. */
-  readonly byShareSas: string;
-  /** Whether it is about the file that there is: the same letters in a token for that open it. */
-  readonly ofFile?: true;
-  readonly byRoles: readonly string[];
-  /** What whoever may is answered; absent: `ok`. */
-  readonly answer?: string;
+interface FileOperation extends Operation {
   readonly ask: (guest: Guest, place: Place) => Promise<unknown>;
 }
 
-type Shape = Pick<FileOperation, 'type' | 'byAccountSas' | 'byShareSas' | 'byRoles'>;
+type Shape = Omit<FileOperation, 'operation' | 'ask'>;
 
-const ofService = (letters: string): Shape => ({
-  type: 's',
-  byAccountSas: letters,
-  byShareSas: '',
+/** One of the letters is enough. */
+const ofShare = (letters: string): Shape => ({
+  type: 'c',
+  byAccountSas: letters.split(''),
+  bySas: [],
   byRoles: [MANAGER],
 });
-const ofShare = (letters: string): Shape => ({ ...ofService(letters), type: 'c' });
+const besideShares = (letters: string): Shape => ({ ...ofShare(letters), isElsewhere: true });
+const ofService = (letters: string): Shape => ({ ...besideShares(letters), type: 's' });
 const inShare = (type: 'c' | 'o', letters: string): Shape => ({
   type,
-  byAccountSas: letters,
-  byShareSas: letters,
+  byAccountSas: letters.split(''),
+  bySas: letters.split(''),
   byRoles: /[rl]/.test(letters) ? [CONTRIBUTOR, READER] : [CONTRIBUTOR],
 });
-const ofFile = (letters: string): Shape & { readonly ofFile: true } => ({ ...inShare('o', letters), ofFile: true });
+const ofFile = (letters: string): Shape => ({ ...inShare('o', letters), ofFile: true });
 
 export const DIRECTORY = 'Räume (alt)';
 /** In the directory. */
@@ -91,7 +77,7 @@ const FILE_OPERATIONS: readonly FileOperation[] = [
   },
   { operation: 'List Shares', ...ofService('l'), ask: ({ service }) => service.listShares().next() },
 
-  { operation: 'Create Share', ...ofShare('cw'), ask: ({ service }) => service.createShare(fresh('made')) },
+  { operation: 'Create Share', ...besideShares('cw'), ask: ({ service }) => service.createShare(fresh('made')) },
   { operation: 'Snapshot Share', ...ofShare('cw'), ask: ({ share }) => share.createSnapshot() },
   { operation: 'Get Share Properties', ...ofShare('r'), ask: ({ share }) => share.getProperties() },
   { operation: 'Get Share Stats', ...ofShare('r'), ask: ({ share }) => share.getStatistics() },
@@ -117,7 +103,7 @@ const FILE_OPERATIONS: readonly FileOperation[] = [
   },
   {
     operation: 'Restore Share',
-    ...ofShare('w'),
+    ...besideShares('w'),
     answer: '404 ShareNotFound',
     ask: ({ service }) => service.undeleteShare(fresh('gone'), '01D64EB9886F00C4'),
   },
@@ -235,19 +221,6 @@ const FILE_OPERATIONS: readonly FileOperation[] = [
   { operation: 'Delete Share', ...ofShare('d'), ask: ({ share }) => share.delete({ deleteSnapshots: 'include' }) },
 ];
 
-export const isIn = (letters: string, needed: string): boolean =>
-  needed.split('').some((letter) => letters.includes(letter));
-
-/** What a token for the share gets, where `opens` tells what it is worth. */
-export const byShareToken =
-  (opens: (operation: FileOperation) => boolean) =>
-  (operation: FileOperation): string => {
-    // A path without a share is not what was signed, nor is another share.
-    if (operation.type === 's' || /^(?:Create|Restore) Share$/.test(operation.operation)) return NOT_AUTHENTIC;
-    if (operation.byShareSas === '') return NEVER;
-    return opens(operation) ? 'ok' : NOT_PERMITTED;
-  };
-
 /** The share has a directory with a file in it, and a source beside them. `open`: makes the URL of a file one that opens it. */
 export async function furnish(share: ShareClient, open: (file: ShareFileClient) => string): Promise<Place> {
   await share.createDirectory(DIRECTORY);
@@ -257,22 +230,8 @@ export async function furnish(share: ShareClient, open: (file: ShareFileClient) 
   return { share, source: open(source) };
 }
 
-/** Asks for every operation and compares what comes with `wanted`: `ok` stands for what the operation answers to those who may. */
-export async function assertOutcomes(
-  guest: Guest,
-  place: Place,
-  wanted: (operation: FileOperation) => string,
-): Promise<void> {
-  const got: Record<string, string> = {};
-  const want: Record<string, string> = {};
-  for (const operation of FILE_OPERATIONS) {
-    const name = operation.operation;
-    got[name] = await outcome(operation.ask(guest, place));
-    want[name] = wanted(operation);
-    if (want[name] === 'ok') want[name] = operation.answer ?? 'ok';
-  }
-  assert.deepEqual(got, want);
-}
+export const assertOutcomes = (guest: Guest, place: Place, wanted: (operation: Operation) => string): Promise<void> =>
+  compareOutcomes(FILE_OPERATIONS, ({ ask }) => outcome(ask(guest, place)), wanted);
 
 /** That what the owner put there is as it was put, and nobody put anything beside it but the owner. */
 export async function assertUntouched({ share }: Place): Promise<void> {

@@ -7,8 +7,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DequeuedMessageItem, QueueClient } from '@azure/storage-queue';
-import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT, type TestAccount } from '../harness/accounts.ts';
-import { firstStatus, headOf, type RawRequest, sendBytes } from '../harness/http.ts';
+import { SECOND_ACCOUNT } from '../harness/accounts.ts';
+import {
+  closingBytes,
+  damaged,
+  fuzz,
+  isFramedBySender,
+  type Lane,
+  problemOf,
+  SIGNERS,
+  withHeaders,
+} from '../harness/fuzz.ts';
+import type { RawRequest } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { queueClient } from '../harness/queue-clients.ts';
 import { messageOf } from '../harness/queue-http.ts';
@@ -19,11 +29,7 @@ const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
 const { seed } = new Random();
 
 const REQUESTS_MAX = byTier({ quick: 2_000, system: 6_000 });
-const LANES = 4;
 const RUN_SECONDS = 15;
-const ANSWER_LIMIT_MS = 10_000;
-/** For a request that is not complete: the server waits for the rest of it, and we need not. */
-const INCOMPLETE_LIMIT_MS = 100;
 
 /** Got, peeked at, written to, and all with nonsense; but nothing deletes from it. */
 const KEPT = 'fuzz-kept';
@@ -198,62 +204,18 @@ const SENSIBLE: ((random: Random, known: Known) => RawRequest)[] = [
   }),
 ];
 
-function mutate(random: Random, request: RawRequest): RawRequest {
-  const headers: Record<string, string | readonly string[]> = { ...request.headers };
-  for (let count = random.below(4); count > 0; count--) {
-    const [name, values] = random.pick(HEADERS);
-    headers[name] = random.chance(0.05) ? [random.pick(values), random.pick(values)] : random.pick(values);
-  }
-  return { ...request, headers };
-}
-
-const ACCOUNTS: (TestAccount | null)[] = [
-  DEVELOPMENT_ACCOUNT,
-  DEVELOPMENT_ACCOUNT,
-  DEVELOPMENT_ACCOUNT,
-  SECOND_ACCOUNT,
-  null,
-];
-
 function randomRequest(random: Random, known: Known): RawRequest {
-  const account = random.pick(ACCOUNTS);
+  const account = random.pick(SIGNERS);
   if (random.chance(0.6)) {
     const sensible = random.pick(SENSIBLE)(random, known);
-    return random.chance(0.5) ? sensible : mutate(random, { ...sensible, account });
+    return random.chance(0.5) ? sensible : withHeaders(random, { ...sensible, account }, HEADERS);
   }
   const path = pathOf(random, known);
   const method = random.pick(METHODS);
   const isTaken = path.startsWith(`/${KEPT}`) && (method === 'DELETE' || path.includes('popreceipt'));
-  return mutate(random, { method: isTaken ? 'GET' : method, path, body: bodyOf(random), account });
+  const odd = { method: isTaken ? 'GET' : method, path, body: bodyOf(random), account };
+  return withHeaders(random, odd, HEADERS);
 }
-
-interface Sendable {
-  readonly bytes: Buffer;
-  /** The sender has kept its part: silence would be the server's fault. */
-  readonly complete: boolean;
-}
-
-/** The bytes of a request; now and then with one of them changed, or cut short. */
-function bytesOf(random: Random, request: RawRequest): Sendable {
-  const closing = { ...request, headers: { ...request.headers, connection: 'close' } };
-  let head: string;
-  try {
-    head = headOf(server.queueUrl, closing);
-  } catch {
-    // A query that cannot be decoded cannot be signed.
-    head = headOf(server.queueUrl, { ...closing, account: null });
-  }
-  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(request.body ?? '')]);
-  if (random.chance(0.03)) {
-    bytes[random.below(bytes.length)] = random.below(256);
-    return { bytes, complete: false };
-  }
-  if (random.chance(0.02)) return { bytes: bytes.subarray(0, random.below(bytes.length)), complete: false };
-  const framedBySender = ['content-length', 'transfer-encoding'].some((name) => name in (request.headers ?? {}));
-  return { bytes, complete: !framedBySender };
-}
-
-const CONTINUE = /^HTTP\/1\.1 100 Continue\r\n\r\n/;
 
 const KEPT_COUNT = 100;
 const WEEK_SECONDS = 7 * 24 * 3600;
@@ -269,38 +231,29 @@ async function drained(queue: QueueClient): Promise<DequeuedMessageItem[]> {
 }
 
 test('random requests are answered, never with a 5xx but 501, and no message is lost', async (t) => {
-  t.diagnostic(`LARIMAR_SEED=${seed}`);
   const kept = queueClient(server, KEPT);
   await kept.create();
   for (let index = 0; index < KEPT_COUNT; index++) await kept.sendMessage(`kept ${index}`, { messageTimeToLive: -1 });
-  const endMs = performance.now() + RUN_SECONDS * 1000;
-  const counts: Record<string, number> = {};
-  const faults: string[] = [];
-  const lane = async (number: number): Promise<void> => {
-    // A generator to each lane: what a lane sends does not hang on how quickly the others are answered.
-    const random = new Random(seed + number);
+  const openLane = (random: Random): Lane => {
     const known = new Known();
-    for (let sent = 0; sent < REQUESTS_MAX / LANES && performance.now() < endMs && faults.length < 5; sent++) {
-      const { bytes, complete } = bytesOf(random, randomRequest(random, known));
-      const quietMs = complete ? ANSWER_LIMIT_MS : INCOMPLETE_LIMIT_MS;
-      const received = (await sendBytes(server.queueUrl, bytes, { quietMs })).replace(CONTINUE, '');
-      known.note(received);
-      const status = firstStatus(received);
-      counts[status] = (counts[status] ?? 0) + 1;
-      const shown = `${bytes.toString('latin1').slice(0, 1_500)}\n=> ${received.slice(0, 700)}`;
-      if (status >= 500 && status !== 501) faults.push(shown);
-      if (status === 0 && complete) faults.push(`${shown}no answer`);
-      if (status > 0 && complete && !/\r\nx-ms-request-id: \S+\r\n/i.test(received))
-        faults.push(`${shown}\nwithout an id`);
-    }
+    return {
+      next() {
+        const request = randomRequest(random, known);
+        const sent = damaged(random, closingBytes(server.queueUrl, request));
+        const complete = sent.complete && !isFramedBySender(request);
+        return { ...sent, complete, problemOf: (answer) => problemOf(answer, complete) };
+      },
+      note: (answer) => known.note(answer),
+    };
   };
-  await Promise.all(Array.from({ length: LANES }, (_, number) => lane(number)));
-
-  t.diagnostic(`answers by status: ${JSON.stringify(counts)}`);
-  assert.deepEqual(faults, []);
-  for (const status of [200, 201, 204, 400, 403, 404, 405, 413]) {
-    assert.ok((counts[status] ?? 0) > 0, `some answers are ${status}`);
-  }
+  await fuzz(t, {
+    url: server.queueUrl,
+    seed,
+    requestsMax: REQUESTS_MAX,
+    seconds: RUN_SECONDS,
+    openLane,
+    statuses: [200, 201, 204, 400, 403, 404, 405, 413],
+  });
   // Beyond every timeout that a Get may have set.
   server.clock.advance({ seconds: WEEK_SECONDS });
   const texts = (await drained(kept)).map(({ messageText }) => messageText).filter((text) => text?.startsWith('kept '));

@@ -1,16 +1,13 @@
-/** The Queue service as a whole: its properties, CORS, stats, ways to address it, versions, and how it refuses. */
+/** The Queue service as a whole: what a new account has, the secondary, ways to address it, versions, and how it refuses. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { QueueServiceProperties } from '@azure/storage-queue';
 import { DEVELOPMENT_ACCOUNT, SECOND_ACCOUNT } from '../harness/accounts.ts';
-import { blobService, refusal } from '../harness/clients.ts';
-import { headOf, type RawRequest, send, sendBytes } from '../harness/http.ts';
+import { headOf, type RawRequest, sendBytes } from '../harness/http.ts';
 import { startInProcess } from '../harness/in-process.ts';
 import { freshQueue, queueService } from '../harness/queue-clients.ts';
 import { assertRefused, messageOf, messagesPath, type QueueResponse, sendQueue } from '../harness/queue-http.ts';
 
 const server = await startInProcess({ accounts: [SECOND_ACCOUNT] });
-const service = queueService(server);
 const queue = await freshQueue(server);
 await queue.sendMessage('witness');
 
@@ -19,156 +16,16 @@ const METADATA = `/${queue.name}?comp=metadata`;
 const PEEK = messagesPath(queue.name, { peekonly: 'true' });
 const PROPERTIES = '/?restype=service&comp=properties';
 
-const rules = (count: number): NonNullable<QueueServiceProperties['cors']> =>
-  Array.from({ length: count }, (_, index) => ({
-    allowedOrigins: `http://${index}.example`,
-    allowedMethods: 'GET',
-    allowedHeaders: '',
-    exposedHeaders: '',
-    maxAgeInSeconds: 0,
-  }));
-
-describe('service properties', () => {
-  test('of a new account are off', async () => {
-    const properties = await queueService(server, SECOND_ACCOUNT).getProperties();
-    assert.deepEqual(properties.cors ?? [], []);
-    const { queueAnalyticsLogging: logging, hourMetrics, minuteMetrics } = properties;
-    assert.deepEqual([logging?.version, logging?.read, logging?.write], ['1.0', false, false]);
-    assert.deepEqual([hourMetrics?.version, minuteMetrics?.enabled], ['1.0', false]);
-  });
-
-  test('come back as they were set, and what is not sent stays', async () => {
-    const wanted: QueueServiceProperties = {
-      queueAnalyticsLogging: {
-        version: '1.0',
-        deleteProperty: true,
-        read: true,
-        write: false,
-        retentionPolicy: { enabled: true, days: 5 },
-      },
-      hourMetrics: { enabled: true, includeAPIs: true, version: '1.0', retentionPolicy: { enabled: true, days: 4 } },
-      minuteMetrics: { enabled: true, includeAPIs: false, version: '1.0', retentionPolicy: { enabled: true, days: 1 } },
-      cors: [
-        {
-          allowedOrigins: 'http://one.example',
-          allowedMethods: 'GET,PUT,DELETE',
-          allowedHeaders: 'x-ms-*',
-          exposedHeaders: 'x-ms-popreceipt',
-          maxAgeInSeconds: 60,
-        },
-      ],
-    };
-    await service.setProperties(wanted);
-    const { queueAnalyticsLogging, hourMetrics, minuteMetrics, cors } = await service.getProperties();
-    assert.deepEqual({ queueAnalyticsLogging, hourMetrics, minuteMetrics, cors }, wanted);
-    await service.setProperties({ cors: [] });
-    const after = await service.getProperties();
-    assert.deepEqual([after.cors ?? [], after.queueAnalyticsLogging], [[], wanted.queueAnalyticsLogging]);
-    await service.setProperties({ cors: wanted.cors as [] });
-    assert.deepEqual(
-      (await blobService(server).getProperties()).cors ?? [],
-      [],
-      'those of the Blob service are others',
-    );
-  });
-
-  test('answer 202 to a change and 200 to a question', async () => {
-    const set = await raw({ method: 'PUT', path: PROPERTIES, body: '<StorageServiceProperties/>' });
-    assert.deepEqual([set.status, set.body.length], [202, 0]);
-    const get = await raw({ method: 'GET', path: PROPERTIES });
-    assert.equal(get.status, 200);
-    assert.match(get.headers['content-type'] ?? '', /^application\/xml/);
-    assert.match(get.body.toString(), /<Logging>.*<HourMetrics>.*<MinuteMetrics>.*<Cors/s);
-    assert.doesNotMatch(get.body.toString(), /StaticWebsite|DeleteRetentionPolicy|DefaultServiceVersion/);
-  });
-
-  for (const part of [
-    '<DefaultServiceVersion>2021-12-02</DefaultServiceVersion>',
-    '<DeleteRetentionPolicy><Enabled>false</Enabled></DeleteRetentionPolicy>',
-    '<StaticWebsite><Enabled>false</Enabled></StaticWebsite>',
-    '<Surprise/>',
-    '<Cors><CorsRule><AllowedOrigins>*</AllowedOrigins></CorsRule></Cors>',
-    'x',
-  ]) {
-    test(`with ${part} are refused`, async () => {
-      const body = part === 'x' ? part : `<StorageServiceProperties>${part}</StorageServiceProperties>`;
-      const answer = await raw({ method: 'PUT', path: PROPERTIES, body });
-      assert.match(answer.outcome, /^400 (InvalidXmlDocument|UnsupportedXmlNode|MissingRequiredXmlNode)$/);
-      assertRefused(answer, answer.outcome);
-    });
-  }
-
-  test('hold five CORS rules and not six', async () => {
-    assert.match(await refusal(service.setProperties({ cors: rules(6) })), /^400 /);
-    await service.setProperties({ cors: rules(5) });
-    assert.equal((await service.getProperties()).cors?.length, 5);
-  });
-});
-
-const preflight = (headers: Record<string, string>, path = PEEK): Promise<QueueResponse> =>
-  raw({ method: 'OPTIONS', path, headers, account: null });
-
-describe('CORS', () => {
-  const RULE = {
-    allowedOrigins: 'http://one.example',
-    allowedMethods: 'GET,POST',
-    allowedHeaders: 'x-ms-*,content-type',
-    exposedHeaders: 'x-ms-approximate-messages-count',
-    maxAgeInSeconds: 77,
-  };
-  const ASK = {
-    origin: 'http://one.example',
-    'access-control-request-method': 'POST',
-    'access-control-request-headers': 'x-ms-date,Content-Type',
-  };
-
-  test('a preflight is answered by the rules of this service', async () => {
-    await service.setProperties({ cors: [] });
-    assert.equal((await preflight(ASK)).outcome, '403 CorsPreflightFailure');
-    await service.setProperties({ cors: [RULE] });
-    const allowed = await preflight(ASK);
-    assert.equal(allowed.status, 200);
-    assert.equal(allowed.headers['access-control-allow-origin'], 'http://one.example');
-    assert.equal(allowed.headers['access-control-allow-methods'], 'POST');
-    assert.equal(allowed.headers['access-control-max-age'], '77');
-    for (const path of ['/', `/${queue.name}`, messagesPath(queue.name, {}, 'id')]) {
-      assert.equal((await preflight(ASK, path)).status, 200, path);
-    }
-    const headers = { ...ASK, 'access-control-request-method': 'GET' };
-    const blob = await send(server.url, { method: 'OPTIONS', path: '/container/blob', headers, account: null });
-    assert.equal(blob.outcome, '403 CorsPreflightFailure', 'the Blob service has none');
-  });
-
-  for (const [what, change] of [
-    ['another method', { 'access-control-request-method': 'DELETE' }],
-    ['another origin', { origin: 'http://two.example' }],
-    ['another header', { 'access-control-request-headers': 'x-other' }],
-  ] as const) {
-    test(`a preflight for ${what} gets 403`, async () => {
-      await service.setProperties({ cors: [RULE] });
-      assert.equal((await preflight({ ...ASK, ...change })).outcome, '403 CorsPreflightFailure');
-    });
-  }
-
-  test('the answer to a request carries the headers of the rule', async () => {
-    await service.setProperties({ cors: [RULE] });
-    const { headers } = await raw({ method: 'GET', path: METADATA, headers: { origin: 'http://one.example' } });
-    assert.equal(headers['access-control-allow-origin'], 'http://one.example');
-    assert.equal(headers['access-control-expose-headers'], 'x-ms-approximate-messages-count');
-  });
+test('service properties of a new account are off', async () => {
+  const properties = await queueService(server, SECOND_ACCOUNT).getProperties();
+  assert.deepEqual(properties.cors ?? [], []);
+  const { queueAnalyticsLogging: logging, hourMetrics, minuteMetrics } = properties;
+  assert.deepEqual([logging?.version, logging?.read, logging?.write], ['1.0', false, false]);
+  assert.deepEqual([hourMetrics?.version, minuteMetrics?.enabled], ['1.0', false]);
 });
 
 describe('the secondary', () => {
   const pathAccount = `${DEVELOPMENT_ACCOUNT.name}-secondary`;
-
-  test('tells its stats, and the primary does not', async () => {
-    const path = '/?restype=service&comp=stats';
-    const { status, body } = await raw({ method: 'GET', path, pathAccount });
-    assert.equal(status, 200);
-    const live = /<StorageServiceStats><GeoReplication><Status>live<\/Status><LastSyncTime>[^<]+ GMT<\/LastSyncTime>/;
-    assert.match(body.toString(), live);
-    assertRefused(await raw({ method: 'GET', path }), '400 InvalidQueryParameterValue');
-  });
 
   test('shows what the primary has, and takes no changes', async () => {
     const { status, messages } = await raw({ method: 'GET', path: PEEK, pathAccount });
@@ -197,12 +54,6 @@ describe('an account in the host name', () => {
     assert.ok(body.toString().includes(`ServiceEndpoint="http://${host}/"`), body.toString());
     assert.ok(body.toString().includes(`<Name>${queue.name}</Name>`));
     assert.equal((await atHost({ method: 'GET', path: PEEK })).messages[0]?.['MessageText'], 'witness');
-  });
-
-  test('serves stats under the secondary’s name', async () => {
-    const headers = { host: `${DEVELOPMENT_ACCOUNT.name}-secondary.queue.localhost:${port}` };
-    const path = '?restype=service&comp=stats';
-    assert.equal((await raw({ method: 'GET', path, pathAccount: '', headers })).status, 200);
   });
 });
 

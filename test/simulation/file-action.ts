@@ -2,12 +2,9 @@
 import type { Moment } from '../../src/rules/moment.ts';
 import type { FileName, ShareName } from '../../src/service/file/load.ts';
 import type { Storage } from '../../src/service/storage.ts';
-import { StorageError } from '../../src/service/storage-error.ts';
 import { ACCOUNT } from '../harness/store.ts';
+import { codeProblem, watch } from './action.ts';
 import type { FileModel, Path } from './file-model.ts';
-
-/** A refusal by its code, or what came of it. */
-type Seen<T> = { readonly refusal: string } | { readonly result: T };
 
 export interface Action {
   readonly what: string;
@@ -30,29 +27,18 @@ interface Judged<T> {
 }
 
 export function action<T>({ what, act, expected, judge, gives }: Judged<T>): Action {
-  let seen: Seen<T> | null = null;
-  const known = (): Seen<T> => {
-    if (seen === null) throw new Error(`${what} has not been done`);
-    return seen;
-  };
+  const { run, seen } = watch(what, act);
   return {
     what,
-    async run(storage) {
-      try {
-        seen = { result: await act(storage) };
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        seen = { refusal: error.code };
-      }
-    },
+    run,
     explain(model) {
-      const done = known();
-      const [found, wanted] = ['refusal' in done ? done.refusal : null, expected(model)];
-      if (found !== wanted) return `${found ?? 'done'}, expected ${wanted ?? 'it to be done'}`;
+      const done = seen();
+      const problem = codeProblem(done, expected(model));
+      if (problem !== null) return problem;
       return 'result' in done ? judge(model, done.result) : model;
     },
     given() {
-      const done = known();
+      const done = seen();
       return gives !== undefined && 'result' in done ? gives(done.result) : null;
     },
   };

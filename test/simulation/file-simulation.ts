@@ -9,14 +9,13 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
-import { EngineUnavailable } from '../../src/engine/engine.ts';
 import type { EntryKind } from '../../src/rules/file-attributes.ts';
 import type { Moment } from '../../src/rules/moment.ts';
 import { checkStore } from '../../src/service/check.ts';
-import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
-import { type Call, Hooks, hookContent, hookEngine } from '../harness/hooked-store.ts';
+import type { Call } from '../harness/hooked-store.ts';
 import { Random } from '../harness/random.ts';
-import { Gate, TestStore } from '../harness/store.ts';
+import { Gate, type TestStore } from '../harness/store.ts';
+import { inSomeOrder } from './action.ts';
 import type { Action } from './file-action.ts';
 import {
   createDirectoryAction,
@@ -43,7 +42,8 @@ import {
   zeroOpenAction,
 } from './file-open-actions.ts';
 import { createShareAction, deleteShareAction, deleteSnapshotAction, snapshotAction } from './file-share-actions.ts';
-import { type Parts, type Place, runSteps } from './place.ts';
+import { type Doing, heldBack, RESTART_SECONDS, SimulatedNodes, type SimulationOptions, spread } from './nodes.ts';
+import { type Place, runSteps } from './place.ts';
 import { frozen } from './queue-comparison.ts';
 
 const SHARES = ['alpha', 'beta'];
@@ -51,22 +51,9 @@ const SHARES = ['alpha', 'beta'];
 const NAMES = ['a', 'A', 'b', 'cc', 'CC', 'ä', '😀'];
 const DEPTH_MAX = 3;
 const ACTORS_MAX = 4;
-const TURNS_MAX = 3;
-const CALLS_BEFORE_CUT_MAX = 12;
 const SNAPSHOT_COUNT_MAX = 3;
 const NODE_COUNT_MAX = 10;
-const PASSES_MAX = 20;
-/** Nobody starts a server in the moment in which it stopped. */
-const RESTART_SECONDS = 5;
 const UNKNOWN_MOMENT: Moment = '2001-01-01T00:00:00.0000000Z';
-
-export interface SimulationOptions {
-  readonly seed: number;
-  readonly steps: number;
-  readonly place: Place;
-  /** So many servers on one store. */
-  readonly nodeCount: number;
-}
 
 export async function simulateFiles({ seed, steps, place, nodeCount }: SimulationOptions): Promise<void> {
   const simulation = await FileSimulation.open(new Random(seed), place, nodeCount);
@@ -76,51 +63,68 @@ export async function simulateFiles({ seed, steps, place, nodeCount }: Simulatio
 /** What most of a round goes to. */
 type Near = Readonly<Record<EntryKind, Path>>;
 
-type Doing = readonly [what: string, act: () => Promise<void>];
-
-class FileSimulation {
-  readonly #random: Random;
-  readonly #place: Place;
-  readonly #nodeCount: number;
-  readonly #clock = new ManualClock();
-  readonly #hooks = new Hooks();
-  readonly #doings: readonly Doing[];
-  readonly #nodes: TestStore[] = [];
-  #parts: Parts;
-  #model = new FileModel();
-  /** Every ETag that was ever given. */
-  readonly #given = new Set<string>();
-  /** A sweep that nobody has waited for yet. */
-  #beside: Promise<unknown> = Promise.resolve();
+/** Commits of the servers, and extents that they give back, which can be made to wait. */
+class Freeing {
   /** While the store is looked through, whatever goes on beside waits here. */
   #pause: Gate | null = null;
   /** Extents that are being given back at the moment: those calls got through before the pause. */
-  #freeingCount = 0;
-  /** So many calls of the sweeper still get through; null: all. */
-  #callsBeforeCut: number | null = null;
+  #count = 0;
+
+  async onCall({ what }: Call, cut: () => void): Promise<void> {
+    if (what !== 'commit' && what !== 'committed' && what !== 'free' && what !== 'freed') return;
+    if (what === 'freed') this.#count--;
+    await this.#pause?.passed;
+    cut();
+    if (what === 'free') this.#count++;
+  }
+
+  async pauseDuring(look: () => Promise<void>): Promise<void> {
+    this.#pause = new Gate();
+    while (this.#count > 0) await nextTurn();
+    try {
+      await look();
+    } finally {
+      this.#pause.open();
+      this.#pause = null;
+    }
+  }
+}
+
+class FileSimulation {
+  readonly #random: Random;
+  readonly #clock: ManualClock;
+  readonly #nodes: SimulatedNodes;
+  readonly #freeing: Freeing;
+  readonly #doings: readonly Doing[];
+  #model = new FileModel();
+  /** Every ETag that was ever given. */
+  readonly #given = new Set<string>();
   doing = '';
 
-  private constructor(random: Random, place: Place, { parts, nodeCount }: { parts: Parts; nodeCount: number }) {
+  private constructor(
+    random: Random,
+    clock: ManualClock,
+    { nodes, freeing }: { nodes: SimulatedNodes; freeing: Freeing },
+  ) {
     this.#random = random;
-    this.#place = place;
-    this.#parts = parts;
-    this.#nodeCount = nodeCount;
+    this.#clock = clock;
+    this.#nodes = nodes;
+    this.#freeing = freeing;
     this.#doings = this.#weighted();
-    this.#hooks.before = (call) => this.#onCall(call);
   }
 
   static async open(random: Random, place: Place, nodeCount: number): Promise<FileSimulation> {
-    const simulation = new FileSimulation(random, place, { parts: await place.open(), nodeCount });
-    await simulation.#openNodes();
-    return simulation;
-  }
-
-  async #onCall({ what }: Call): Promise<void> {
-    if (what !== 'commit' && what !== 'committed' && what !== 'free' && what !== 'freed') return;
-    if (what === 'freed') this.#freeingCount--;
-    await this.#pause?.passed;
-    if (this.#callsBeforeCut !== null && --this.#callsBeforeCut < 0) throw new EngineUnavailable('cut off');
-    if (what === 'free') this.#freeingCount++;
+    const clock = new ManualClock();
+    const freeing = new Freeing();
+    const nodes = await SimulatedNodes.open({
+      random,
+      place,
+      nodeCount,
+      clock,
+      whileDown: () => clock.advance({ seconds: RESTART_SECONDS }),
+      onCall: (call, cut) => freeing.onCall(call, cut),
+    });
+    return new FileSimulation(random, clock, { nodes, freeing });
   }
 
   async step(): Promise<void> {
@@ -131,17 +135,19 @@ class FileSimulation {
   }
 
   #weighted(): readonly Doing[] {
-    const weighted: readonly (readonly [weight: number, ...Doing])[] = [
+    const nodes = this.#nodes;
+    return spread([
       [30, 'a round', () => this.#round()],
       [6, 'a round through opens', () => this.#roundThroughOpens()],
       [3, 'let time pass', async () => this.#clock.advance({ seconds: this.#random.pick([0.001, 1, 3_600]) })],
-      [2, 'sweep', () => this.#waitFor(() => this.#sweep())],
-      [2, 'sweep beside what follows', () => this.#goOnBeside(() => this.#sweep())],
+      [2, 'sweep', () => nodes.waitFor(() => nodes.sweep())],
+      [2, 'sweep beside what follows', () => nodes.goOnBeside(() => nodes.sweep())],
       // Nodes that answer each other are not cut off in the midst of it: nodes-simulation.test.ts has their deaths.
-      ...(this.#nodeCount === 1 ? [[2, 'sweep and be cut off', () => this.#cutOff(() => this.#sweep())] as const] : []),
-      [1, 'restart', () => this.#restart()],
-    ];
-    return weighted.flatMap(([weight, ...doing]) => Array.from({ length: weight }, () => doing));
+      ...(nodes.all.length === 1
+        ? [[2, 'sweep and be cut off', () => nodes.cutOff(() => nodes.sweep())] as const]
+        : []),
+      [1, 'restart', () => nodes.restart()],
+    ]);
   }
 
   // ---- rounds
@@ -154,7 +160,7 @@ class FileSimulation {
     const actions = Array.from({ length: count }, () =>
       this.#someAction(this.#random.chance(0.9) ? share : this.#random.pick(SHARES), near),
     );
-    await this.#actTogether(actions.map((action) => [action, this.#random.pick(this.#nodes)]));
+    await this.#actTogether(actions.map((action) => [action, this.#nodes.some()]));
   }
 
   async #actTogether(actions: readonly (readonly [Action, TestStore])[]): Promise<void> {
@@ -162,7 +168,14 @@ class FileSimulation {
     this.doing = all.map(({ what }) => what).join(' | ');
     await Promise.all(actions.map(([action, node]) => this.#heldBack(action, node)));
     this.#refuseOldEtags(all);
-    this.#model = inSomeOrder(this.#model, all, await this.#stored());
+    this.#explain(all, await this.#stored());
+  }
+
+  #explain(actions: readonly Action[], stored: StoredShares): void {
+    this.#model = inSomeOrder(this.#model, actions, {
+      explain: (action: Action, model: FileModel) => action.explain(model),
+      isStored: (model) => isStored(model, stored),
+    });
   }
 
   /** A file is opened by SMB clients, and written through their opens while requests come in that these do not shut out. */
@@ -172,7 +185,7 @@ class FileSimulation {
     if (target === null) return this.#round();
     const opens: (readonly [OpenedFile, TestStore])[] = [];
     for (let count = 1 + this.#random.below(2); count > 0; count--) {
-      const node = this.#random.pick(this.#nodes);
+      const node = this.#nodes.some();
       const now = { ...target, model: this.#model };
       await this.#actTogether([[openAction(now, (opened) => opens.push([opened, node])), node]]);
     }
@@ -207,7 +220,7 @@ class FileSimulation {
     if (dice < 0.45) return [writeOpenAction(opened), node];
     if (dice < 0.55) return [resizeOpenAction(opened), node];
     if (dice < 0.62) return [zeroOpenAction(opened), node];
-    const other = random.pick(this.#nodes);
+    const other = this.#nodes.some();
     if (dice < 0.75) return [putRangeAction(target), other];
     if (dice < 0.8) return [resizeAction(target), other];
     if (dice < 0.85) return [setMetadataAction(target), other];
@@ -291,14 +304,9 @@ class FileSimulation {
     return { ...target, path: [...path, this.#random.pick(NAMES)] };
   }
 
-  /** Each call that reaches the engine waits for a few turns, by the action's own chance. */
   async #heldBack(action: Action, { storage }: TestStore): Promise<void> {
     const own = new Random(this.#random.below(2 ** 31));
-    const hooks = new Hooks();
-    hooks.before = async () => {
-      for (let turns = own.below(TURNS_MAX); turns > 0; turns--) await nextTurn();
-    };
-    await action.run({ ...storage, engine: hookEngine(storage.engine, hooks) });
+    await action.run({ ...storage, engine: heldBack(storage.engine, own) });
   }
 
   #refuseOldEtags(actions: readonly Action[]): void {
@@ -309,145 +317,38 @@ class FileSimulation {
     }
   }
 
-  // ---- sweeps and restarts
-
-  async #sweep(): Promise<void> {
-    for (const { sweeper } of this.#nodes) await sweeper.sweep();
-  }
-
-  async #waitFor(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    await this.#beat();
-    await act();
-  }
-
-  async #goOnBeside(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    await this.#beat();
-    this.#beside = act();
-    // Met by whoever waits for it; until then it must not count as unhandled.
-    this.#beside.catch(() => {});
-  }
-
-  /** As by a crash between two steps, or by an engine that took a commit and could not say so. */
-  async #cutOff(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    this.#callsBeforeCut = this.#random.below(CALLS_BEFORE_CUT_MAX);
-    await act().catch(onlyCutOff);
-    this.#callsBeforeCut = null;
-    for (const { errors } of this.#nodes) for (const error of errors.splice(0)) onlyCutOff(error);
-    if (this.#random.chance(0.5)) await this.#restart();
-  }
-
-  /** Nodes find out who leads, and the leader does what is due. */
-  async #beat(): Promise<void> {
-    for (const { beat } of this.#nodes) await beat();
-  }
-
-  async #restart(): Promise<void> {
-    await this.#beside;
-    this.#clock.advance({ seconds: RESTART_SECONDS });
-    await this.#closeNodes();
-    await this.#place.close(this.#parts);
-    this.#parts = await this.#place.open();
-    await this.#openNodes();
-  }
-
-  async #openNodes(): Promise<void> {
-    const signals = openLocalSignals();
-    const isShared = this.#nodeCount > 1;
-    const content = hookContent(this.#parts.content, this.#hooks);
-    const engine = hookEngine(this.#parts.engine, this.#hooks);
-    for (let slot = 0; slot < this.#nodeCount; slot++) {
-      const parts = { engine, content, signals, clock: this.#clock, isShared };
-      this.#nodes.push(await TestStore.open({ ...parts, slot: () => (isShared ? slot : null) }));
-    }
-  }
-
-  async #closeNodes(): Promise<void> {
-    for (const node of this.#nodes.splice(0)) {
-      await node.close();
-      assert.deepEqual(node.errors, []);
-    }
-  }
-
   // ---- what holds after every step
 
   #stored(): Promise<StoredShares> {
-    return storedShares(this.#random.pick(this.#nodes).storage);
+    return storedShares(this.#nodes.some().storage);
   }
 
   async #compare(): Promise<void> {
     assert.ok(isStored(this.#model, await this.#stored()), 'the store holds what the model holds');
-    for (const { errors } of this.#nodes) assert.deepEqual(errors, []);
+    this.#nodes.assertNoErrors();
     await this.#check();
   }
 
   async #check(): Promise<void> {
-    const { engine, content } = this.#parts;
-    this.#pause = new Gate();
-    while (this.#freeingCount > 0) await nextTurn();
-    try {
+    const { engine, content } = this.#nodes.parts;
+    await this.#freeing.pauseDuring(async () => {
       const { findings } = await checkStore({ engine: await frozen(engine), content, afterCrash: true });
       assert.deepEqual(findings, []);
-    } finally {
-      this.#pause.open();
-      this.#pause = null;
-    }
+    });
   }
 
   /** Everything is deleted, and nothing is left. */
   async end(): Promise<void> {
-    await this.#restart();
+    await this.#nodes.restart();
     await this.#compare();
     for (const name of this.#model.shares.keys()) {
       const action = deleteShareAction(name, { includesSnapshots: true });
-      await this.#heldBack(action, this.#random.pick(this.#nodes));
-      this.#model = inSomeOrder(this.#model, [action], await this.#stored());
+      await this.#heldBack(action, this.#nodes.some());
+      this.#explain([action], await this.#stored());
     }
-    const [node] = this.#nodes as [TestStore];
-    for (let pass = 0; pass < PASSES_MAX && (await node.garbage()).length > 0; pass++) {
-      await this.#waitFor(() => this.#sweep());
-    }
-    assert.deepEqual(await node.records(), []);
-    const { extentCount } = await this.#parts.content.strays((async function* () {})());
+    await this.#nodes.assertEmpty();
+    const { extentCount } = await this.#nodes.parts.content.strays((async function* () {})());
     assert.equal(extentCount, 0, 'extents are left');
-    await this.#closeNodes();
-    await this.#place.close(this.#parts);
+    await this.#nodes.close();
   }
-}
-
-/** The model after these actions in an order that explains all that was seen, and what is stored now. */
-function inSomeOrder(model: FileModel, actions: readonly Action[], stored: StoredShares): FileModel {
-  const problems: string[] = [];
-  const found = search(model, actions, { stored, problems });
-  assert.ok(found !== null, `no order explains it:\n${problems.join('\n')}`);
-  return found;
-}
-
-function search(
-  model: FileModel,
-  actions: readonly Action[],
-  { stored, problems }: { stored: StoredShares; problems: string[] },
-): FileModel | null {
-  if (actions.length === 0) {
-    if (isStored(model, stored)) return model;
-    problems.push('what is stored is something else');
-    return null;
-  }
-  for (const action of actions) {
-    const after = action.explain(model);
-    if (typeof after === 'string') {
-      problems.push(`${action.what}: ${after}`);
-      continue;
-    }
-    const rest = actions.filter((other) => other !== action);
-    const found = search(after, rest, { stored, problems });
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function onlyCutOff(error: unknown): void {
-  if (!(error instanceof EngineUnavailable)) throw error;
 }

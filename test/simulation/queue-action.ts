@@ -4,12 +4,9 @@
  */
 import type { QueueName } from '../../src/service/queue/load.ts';
 import type { Storage } from '../../src/service/storage.ts';
-import { StorageError } from '../../src/service/storage-error.ts';
 import { ACCOUNT } from '../harness/store.ts';
+import { type Seen, watch } from './action.ts';
 import type { QueueModel } from './queue-model.ts';
-
-/** A refusal by its code, or what came of it. */
-export type Seen<T> = { readonly refusal: string } | { readonly result: T };
 
 /** Messages, by their ids. */
 export interface Touched {
@@ -41,38 +38,21 @@ interface Judged<T> {
 
 export function action<T>({ what, act, judge, ...judged }: Judged<T>): Action {
   const { places = () => [], removes = () => [], handsOut = () => [] } = judged;
-  let seen: Seen<T> | null = null;
-  const known = (): Seen<T> => {
-    if (seen === null) throw new Error(`${what} has not been done`);
-    return seen;
-  };
+  const { run, seen } = watch(what, act);
   return {
     what,
-    async run(storage) {
-      try {
-        seen = { result: await act(storage) };
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        seen = { refusal: error.code };
-      }
-    },
-    explain: (model, beside) => judge(model, known(), beside),
+    run,
+    explain: (model, beside) => judge(model, seen(), beside),
     touched() {
-      const done = known();
+      const done = seen();
       if (!('result' in done)) return { placed: [], removed: [] };
       return { placed: places(done.result), removed: removes(done.result) };
     },
     handedOut() {
-      const done = known();
+      const done = seen();
       return 'result' in done ? handsOut(done.result) : [];
     },
   };
-}
-
-/** Whether a refusal was seen, or the lack of one, as it is expected. Null: it was. */
-export function codeProblem(seen: Seen<unknown>, expected: string | null): string | null {
-  const found = 'refusal' in seen ? seen.refusal : null;
-  return found === expected ? null : `${found ?? 'done'}, expected ${expected ?? 'it to be done'}`;
 }
 
 export const nameOf = (queue: string): QueueName => ({ account: ACCOUNT, queue });

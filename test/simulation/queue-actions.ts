@@ -7,7 +7,8 @@ import { listQueues } from '../../src/service/queue/list-queues.ts';
 import { getCountedQueue, setQueueMetadata } from '../../src/service/queue/use-queue.ts';
 import type { Random } from '../harness/random.ts';
 import { ACCOUNT } from '../harness/store.ts';
-import { type Action, action, codeProblem, nameOf } from './queue-action.ts';
+import { codeProblem } from './action.ts';
+import { type Action, action, nameOf } from './queue-action.ts';
 import type { QueueModel } from './queue-model.ts';
 
 const METADATA: readonly Metadata[] = [[], [], [['colour', 'blue']], [['colour', 'red']]];

@@ -7,7 +7,8 @@ import { peekMessages } from '../../src/service/queue/peek-messages.ts';
 import { putMessage } from '../../src/service/queue/put-message.ts';
 import { updateMessage } from '../../src/service/queue/update-message.ts';
 import type { Random } from '../harness/random.ts';
-import { type Action, action, codeProblem, nameOf, type Touched } from './queue-action.ts';
+import { codeProblem } from './action.ts';
+import { type Action, action, nameOf, type Touched } from './queue-action.ts';
 import { missing } from './queue-actions.ts';
 import { comparePlaces, type ModelMessage, type ModelQueue, type QueueModel, told } from './queue-model.ts';
 

@@ -6,19 +6,16 @@
  * everything is deleted, and nothing is left.
  */
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
-import { EngineUnavailable } from '../../src/engine/engine.ts';
 import { checkStore } from '../../src/service/check.ts';
 import { dropAllExpired } from '../../src/service/queue/drop-expired.ts';
 import { Dispenser } from '../../src/service/queue/get-messages.ts';
 import type { Hold } from '../../src/service/queue/held-message.ts';
 import type { Storage } from '../../src/service/storage.ts';
-import { openLocalSignals } from '../../src/signals/local/local-signals.ts';
-import { Hooks, hookEngine } from '../harness/hooked-store.ts';
 import { Random } from '../harness/random.ts';
-import { TestStore } from '../harness/store.ts';
-import { type Parts, type Place, runSteps } from './place.ts';
+import { inSomeOrder } from './action.ts';
+import { type Doing, heldBack, RESTART_SECONDS, SimulatedNodes, type SimulationOptions, spread } from './nodes.ts';
+import { type Place, runSteps } from './place.ts';
 import type { Action } from './queue-action.ts';
 import {
   clearAction,
@@ -34,64 +31,43 @@ import { QueueModel } from './queue-model.ts';
 
 const QUEUES = ['alpha', 'beta', 'beta-2'];
 const ACTORS_MAX = 4;
-const TURNS_MAX = 3;
-const CALLS_BEFORE_CUT_MAX = 12;
-const PASSES_MAX = 20;
 const HOLDS_MAX = 200;
-/** Nobody starts a server in the moment in which it stopped. */
-const RESTART_SECONDS = 5;
-
-export interface SimulationOptions {
-  readonly seed: number;
-  readonly steps: number;
-  readonly place: Place;
-  /** So many servers on one store. */
-  readonly nodeCount: number;
-}
 
 export async function simulateQueues({ seed, steps, place, nodeCount }: SimulationOptions): Promise<void> {
   const simulation = await QueueSimulation.open(new Random(seed), place, nodeCount);
   await runSteps(simulation, { seed, steps });
 }
 
-type Doing = readonly [what: string, act: () => Promise<void>];
-
 class QueueSimulation {
   readonly #random: Random;
-  readonly #place: Place;
-  readonly #nodeCount: number;
-  readonly #clock = new ManualClock();
-  readonly #hooks = new Hooks();
+  readonly #clock: ManualClock;
+  readonly #nodes: SimulatedNodes;
   readonly #doings: readonly Doing[];
-  readonly #nodes: TestStore[] = [];
-  #parts: Parts;
   #model: QueueModel;
   /** Given in the course of time, the oldest first. */
   #since: Hold[] = [];
   /** Until when the message is its holder's, unless it is updated. */
   #holders = new Map<string, number>();
-  /** Sweeps and walks that nobody has waited for yet. */
-  #beside: Promise<unknown> = Promise.resolve();
-  /** So many commits reach the engine, or are answered by it, before it is cut off; null: it is not. */
-  #callsBeforeCut: number | null = null;
   doing = '';
 
-  private constructor(random: Random, place: Place, { parts, nodeCount }: { parts: Parts; nodeCount: number }) {
+  private constructor(random: Random, clock: ManualClock, nodes: SimulatedNodes) {
     this.#random = random;
-    this.#place = place;
-    this.#parts = parts;
-    this.#nodeCount = nodeCount;
-    this.#model = new QueueModel(this.#clock.nowMs());
+    this.#clock = clock;
+    this.#nodes = nodes;
+    this.#model = new QueueModel(clock.nowMs());
     this.#doings = this.#weighted();
-    this.#hooks.before = ({ what }) => {
-      if (what !== 'commit' && what !== 'committed') return;
-      if (this.#callsBeforeCut !== null && --this.#callsBeforeCut < 0) throw new EngineUnavailable('cut off');
-    };
   }
 
   static async open(random: Random, place: Place, nodeCount: number): Promise<QueueSimulation> {
-    const simulation = new QueueSimulation(random, place, { parts: await place.open(), nodeCount });
-    await simulation.#openNodes();
+    const clock = new ManualClock();
+    const nodes = await SimulatedNodes.open({
+      random,
+      place,
+      nodeCount,
+      clock,
+      whileDown: () => simulation.#letTimePass(RESTART_SECONDS),
+    });
+    const simulation = new QueueSimulation(random, clock, nodes);
     return simulation;
   }
 
@@ -103,23 +79,23 @@ class QueueSimulation {
   }
 
   #weighted(): readonly Doing[] {
-    const weighted: readonly (readonly [weight: number, ...Doing])[] = [
+    const nodes = this.#nodes;
+    return spread([
       [30, 'a round', () => this.#round()],
       [8, 'let time pass', async () => this.#letTimePass(this.#random.pick([0.001, 0.999, 1, 2, 5, 60]))],
-      [1, 'sweep', () => this.#waitFor(() => this.#sweep())],
-      [1, 'sweep beside what follows', () => this.#goOnBeside(() => this.#sweep())],
-      [2, 'walk', () => this.#waitFor(() => this.#walk())],
-      [2, 'walk beside what follows', () => this.#goOnBeside(() => this.#walk())],
+      [1, 'sweep', () => nodes.waitFor(() => nodes.sweep())],
+      [1, 'sweep beside what follows', () => nodes.goOnBeside(() => nodes.sweep())],
+      [2, 'walk', () => nodes.waitFor(() => this.#walk())],
+      [2, 'walk beside what follows', () => nodes.goOnBeside(() => this.#walk())],
       // Nodes that answer each other are not cut off in the midst of it: nodes-simulation.test.ts has their deaths.
-      ...(this.#nodeCount === 1
+      ...(nodes.all.length === 1
         ? [
-            [1, 'sweep and be cut off', () => this.#cutOff(() => this.#sweep())] as const,
-            [1, 'walk and be cut off', () => this.#cutOff(() => this.#walk())] as const,
+            [1, 'sweep and be cut off', () => nodes.cutOff(() => nodes.sweep())] as const,
+            [1, 'walk and be cut off', () => nodes.cutOff(() => this.#walk())] as const,
           ]
         : []),
-      [1, 'restart', () => this.#restart()],
-    ];
-    return weighted.flatMap(([weight, ...doing]) => Array.from({ length: weight }, () => doing));
+      [1, 'restart', () => nodes.restart()],
+    ]);
   }
 
   // ---- rounds
@@ -134,7 +110,21 @@ class QueueSimulation {
     this.doing = actions.map(({ what }) => what).join(' | ');
     await Promise.all(actions.map((action) => this.#heldBack(action)));
     this.#refuseSecondHolders(actions);
-    this.#model = inSomeOrder(this.#model, actions, await this.#stored());
+    this.#explain(actions, await this.#stored());
+  }
+
+  /** Beside each action, what the others touched. */
+  #explain(actions: readonly Action[], stored: StoredQueues): void {
+    this.#model = inSomeOrder(this.#model, actions, {
+      explain(action: Action, model: QueueModel) {
+        const touched = actions.filter((other) => other !== action).map((other) => other.touched());
+        return action.explain(model, {
+          placed: touched.flatMap(({ placed }) => placed),
+          removed: touched.flatMap(({ removed }) => removed),
+        });
+      },
+      isStored: (model) => isStored(model, stored),
+    });
   }
 
   #someAction(queue: string): Action {
@@ -159,19 +149,14 @@ class QueueSimulation {
     if (this.#since.length > HOLDS_MAX) this.#since.shift();
   }
 
-  /** Each call that reaches the engine waits for a few turns, by the action's own chance. */
   async #heldBack(action: Action): Promise<void> {
-    const { storage } = this.#random.pick(this.#nodes);
+    const { storage } = this.#nodes.some();
     const own = new Random(this.#random.below(2 ** 31));
     // Some share the rounds of their node, where nothing of their own is held back.
     if (own.chance(0.3)) return action.run(storage);
-    const hooks = new Hooks();
-    hooks.before = async () => {
-      for (let turns = own.below(TURNS_MAX); turns > 0; turns--) await nextTurn();
-    };
     const held: Storage = {
       ...storage,
-      engine: hookEngine(storage.engine, hooks),
+      engine: heldBack(storage.engine, own),
       dispenser: new Dispenser(() => held),
     };
     await action.run(held);
@@ -188,84 +173,24 @@ class QueueSimulation {
     }
   }
 
-  // ---- time, sweeps, walks and restarts
+  // ---- time and walks
 
   #letTimePass(seconds: number): void {
     this.#clock.advance({ seconds });
     this.#model = this.#model.at(this.#clock.nowMs());
   }
 
-  async #sweep(): Promise<void> {
-    for (const { sweeper } of this.#nodes) await sweeper.sweep();
-  }
-
   /** By any node, not only by the one that leads. */
   async #walk(): Promise<void> {
     const stop = new AbortController();
     if (this.#random.chance(0.1)) stop.abort();
-    await dropAllExpired(this.#random.pick(this.#nodes).storage, stop.signal);
-  }
-
-  async #waitFor(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    await this.#beat();
-    await act();
-  }
-
-  async #goOnBeside(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    await this.#beat();
-    this.#beside = act();
-    // Met by whoever waits for it; until then it must not count as unhandled.
-    this.#beside.catch(() => {});
-  }
-
-  /** As by a crash between two steps, or by an engine that took a commit and could not say so. */
-  async #cutOff(act: () => Promise<void>): Promise<void> {
-    await this.#beside;
-    this.#callsBeforeCut = this.#random.below(CALLS_BEFORE_CUT_MAX);
-    await act().catch(onlyCutOff);
-    this.#callsBeforeCut = null;
-    for (const { errors } of this.#nodes) for (const error of errors.splice(0)) onlyCutOff(error);
-    if (this.#random.chance(0.5)) await this.#restart();
-  }
-
-  /** Nodes find out who leads, and the leader does what is due. */
-  async #beat(): Promise<void> {
-    for (const { beat } of this.#nodes) await beat();
-  }
-
-  async #restart(): Promise<void> {
-    await this.#beside;
-    this.#letTimePass(RESTART_SECONDS);
-    await this.#closeNodes();
-    await this.#place.close(this.#parts);
-    this.#parts = await this.#place.open();
-    await this.#openNodes();
-  }
-
-  async #openNodes(): Promise<void> {
-    const signals = openLocalSignals();
-    const isShared = this.#nodeCount > 1;
-    const { content } = this.#parts;
-    const engine = hookEngine(this.#parts.engine, this.#hooks);
-    for (let slot = 0; slot < this.#nodeCount; slot++) {
-      const parts = { engine, content, signals, clock: this.#clock, isShared };
-      this.#nodes.push(await TestStore.open({ ...parts, slot: () => (isShared ? slot : null) }));
-    }
-  }
-
-  async #closeNodes(): Promise<void> {
-    for (const node of this.#nodes.splice(0)) {
-      await node.close();
-      assert.deepEqual(node.errors, []);
-    }
+    await dropAllExpired(this.#nodes.some().storage, stop.signal);
   }
 
   // ---- what holds after every step
 
   #stored(): Promise<StoredQueues> {
-    return storedQueues(this.#parts.engine);
+    return storedQueues(this.#nodes.parts.engine);
   }
 
   /** What goes on beside takes expired messages away at any moment. */
@@ -273,69 +198,23 @@ class QueueSimulation {
     const stored = await this.#stored();
     assert.ok(isStored(this.#model, stored), 'the store holds what the model holds');
     this.#model = settled(this.#model, stored);
-    for (const { errors } of this.#nodes) assert.deepEqual(errors, []);
-    const { engine, content } = this.#parts;
+    this.#nodes.assertNoErrors();
+    const { engine, content } = this.#nodes.parts;
     const { findings } = await checkStore({ engine: await frozen(engine), content, afterCrash: true });
     assert.deepEqual(findings, []);
   }
 
   /** Everything is deleted, and nothing is left. */
   async end(): Promise<void> {
-    await this.#restart();
+    await this.#nodes.restart();
     await this.#compare();
-    await compareCounts(this.#random.pick(this.#nodes).storage, await this.#stored());
+    await compareCounts(this.#nodes.some().storage, await this.#stored());
     for (const name of this.#model.queues.keys()) {
       const action = deleteAction(this.#model, name);
       await this.#heldBack(action);
-      this.#model = inSomeOrder(this.#model, [action], await this.#stored());
+      this.#explain([action], await this.#stored());
     }
-    const [node] = this.#nodes as [TestStore];
-    for (let pass = 0; pass < PASSES_MAX && (await node.garbage()).length > 0; pass++) {
-      await this.#waitFor(() => this.#sweep());
-    }
-    assert.deepEqual(await node.records(), []);
-    await this.#closeNodes();
-    await this.#place.close(this.#parts);
+    await this.#nodes.assertEmpty();
+    await this.#nodes.close();
   }
-}
-
-/** The model after these actions in an order that explains all that was seen, and what is stored now. */
-function inSomeOrder(model: QueueModel, actions: readonly Action[], stored: StoredQueues): QueueModel {
-  const problems: string[] = [];
-  const found = search(model, actions, { all: actions, stored, problems });
-  assert.ok(found !== null, `no order explains it:\n${problems.join('\n')}`);
-  return found;
-}
-
-function search(
-  model: QueueModel,
-  actions: readonly Action[],
-  context: { readonly all: readonly Action[]; readonly stored: StoredQueues; readonly problems: string[] },
-): QueueModel | null {
-  const { all, stored, problems } = context;
-  if (actions.length === 0) {
-    if (isStored(model, stored)) return model;
-    problems.push('what is stored is something else');
-    return null;
-  }
-  for (const action of actions) {
-    const touched = all.filter((other) => other !== action).map((other) => other.touched());
-    const beside = {
-      placed: touched.flatMap(({ placed }) => placed),
-      removed: touched.flatMap(({ removed }) => removed),
-    };
-    const after = action.explain(model, beside);
-    if (typeof after === 'string') {
-      problems.push(`${action.what}: ${after}`);
-      continue;
-    }
-    const rest = actions.filter((other) => other !== action);
-    const found = search(after, rest, context);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function onlyCutOff(error: unknown): void {
-  if (!(error instanceof EngineUnavailable)) throw error;
 }

@@ -4,13 +4,10 @@
  */
 import { decodeEntity } from '../../src/service/records/entity-record.ts';
 import type { Storage } from '../../src/service/storage.ts';
-import { StorageError } from '../../src/service/storage-error.ts';
 import type { StoredEntity, TableName } from '../../src/service/table/load.ts';
 import { ACCOUNT } from '../harness/store.ts';
+import { type Seen, watch } from './action.ts';
 import { type ModelEntity, type TableModel, told } from './table-model.ts';
-
-/** A refusal by its code, or what came of it. */
-export type Seen<T> = { readonly refusal: string } | { readonly result: T };
 
 export interface Action {
   readonly what: string;
@@ -28,33 +25,16 @@ export function action<T>(
   judge: (model: TableModel, seen: Seen<T>) => TableModel | string,
   givenBy: (result: T) => readonly bigint[] = () => [],
 ): Action {
-  let seen: Seen<T> | null = null;
-  const known = (): Seen<T> => {
-    if (seen === null) throw new Error(`${what} has not been done`);
-    return seen;
-  };
+  const { run, seen } = watch(what, act);
   return {
     what,
-    async run(storage) {
-      try {
-        seen = { result: await act(storage) };
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        seen = { refusal: error.code };
-      }
-    },
-    explain: (model) => judge(model, known()),
+    run,
+    explain: (model) => judge(model, seen()),
     given() {
-      const done = known();
+      const done = seen();
       return 'result' in done ? givenBy(done.result) : [];
     },
   };
-}
-
-/** Whether a refusal was seen, or the lack of one, as it is expected. Null: it was. */
-export function codeProblem(seen: Seen<unknown>, expected: string | null): string | null {
-  const found = 'refusal' in seen ? seen.refusal : null;
-  return found === expected ? null : `${found ?? 'done'}, expected ${expected ?? 'it to be done'}`;
 }
 
 export const nameOf = (table: string): TableName => ({ account: ACCOUNT, table });

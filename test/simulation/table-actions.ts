@@ -14,7 +14,8 @@ import { deleteTable } from '../../src/service/table/delete-table.ts';
 import { getEntity } from '../../src/service/table/get-entity.ts';
 import { getTable, setTableAcl } from '../../src/service/table/use-table.ts';
 import type { Random } from '../harness/random.ts';
-import { type Action, action, codeProblem, nameOf, type Seen, toldOf } from './table-action.ts';
+import { codeProblem, type Seen } from './action.ts';
+import { type Action, action, nameOf, toldOf } from './table-action.ts';
 import {
   changed,
   type ModelChange,
