@@ -18,7 +18,7 @@ interface DebianTool {
 
 const TOOLS = {
   strace: { packages: ['strace'], use: 'records what reaches the disk, to replay a power cut' },
-  openssl: { packages: ['openssl'], use: 'makes certificates for tests over TLS' },
+  openssl: { packages: ['openssl'], use: 'makes certificates as the documentation says' },
   rclone: { packages: ['rclone'], use: 'copies folders to and from the server' },
   restic: { packages: ['restic'], use: 'keeps a backup repository on the server' },
   az: { packages: ['azure-cli'], use: 'the official command line' },

@@ -27,7 +27,6 @@ import { blobService, NO_RETRIES, outcome, refusal } from '../harness/clients.ts
 import { RAW_VERSION, type RawRequest, type RawResponse, send } from '../harness/http.ts';
 import { type Claims, makeSigningKey, signToken, TENANT, USER } from '../harness/oauth-issuer.ts';
 import { credentialOf, oauthServers } from '../harness/oauth-servers.ts';
-import { missingTool } from '../packages.ts';
 
 const OWNER = 'Storage Blob Data Owner';
 const CONTRIBUTOR = 'Storage Blob Data Contributor';
@@ -48,7 +47,7 @@ async function makeLetters(server: RunningServer): Promise<ContainerClient> {
 /** So many seconds from now, as text. */
 const time = (seconds: number): string => inSeconds(seconds).toISOString();
 
-describe('the official client with a bearer token', { skip: missingTool('openssl') }, () => {
+describe('the official client with a bearer token', () => {
   let endpoint: string;
   let options: StoragePipelineOptions;
   let container: ContainerClient;

@@ -1,6 +1,6 @@
 /**
  * rclone keeping a folder and a container alike, both ways it can be pointed at us: a URL with a shared access
- * signature (path-style, plain HTTP), and an account with its key (host-style, over TLS). Needs rclone and openssl.
+ * signature (path-style, plain HTTP), and an account with its key (host-style, over TLS). Needs rclone.
  */
 // tier: system
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 /**
  * restic keeping a backup repository: it knows Azure only as https://ACCOUNT.blob.core.windows.net, lists its lock
- * blobs right after writing them, and reads back by hash every byte it wrote. Needs restic and openssl.
+ * blobs right after writing them, and reads back by hash every byte it wrote. Needs restic.
  */
 // tier: system
 import assert from 'node:assert/strict';

@@ -12,14 +12,13 @@ import { refusal } from '../harness/clients.ts';
 import { send } from '../harness/http.ts';
 import { oauthServers } from '../harness/oauth-servers.ts';
 import { assertRefused } from '../harness/queue-http.ts';
-import { missingTool } from '../packages.ts';
 import { type Access, NOT_AUTHENTIC, NOT_PERMITTED } from '../services/credentials.ts';
 import { connect, freshPlace, shareOf } from './credentials.ts';
 import { assertOutcomes, assertUntouched, CONTRIBUTOR, DELEGATOR, fileOf, MANAGER, READER } from './operations.ts';
 
 const { issuer, oauth, startWith, startOverTls } = await oauthServers();
 
-describe('the official client with a bearer token', { skip: missingTool('openssl') }, () => {
+describe('the official client with a bearer token', () => {
   let owner: Access & { readonly ca: Buffer };
   before(async () => {
     const { server, ca } = await startOverTls();

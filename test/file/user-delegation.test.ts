@@ -7,14 +7,13 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { SECOND_ACCOUNT } from '../harness/accounts.ts';
 import { oauthServers } from '../harness/oauth-servers.ts';
-import { missingTool } from '../packages.ts';
 import { type Access, type DelegatedSasValues, NOT_AUTHENTIC, NOT_PERMITTED, opens } from '../services/credentials.ts';
 import { delegate, FILE_PATH, FILES, freshPlace, shareOf } from './credentials.ts';
 import { CONTRIBUTOR, DELEGATOR, fileOf, READER } from './operations.ts';
 
 const { issuer, startOverTls, inSeconds } = await oauthServers();
 
-describe('a user delegation key for files', { skip: missingTool('openssl') }, () => {
+describe('a user delegation key for files', () => {
   let owner: Access & { readonly ca: Buffer };
   before(async () => {
     const { server, ca } = await startOverTls();

@@ -14,7 +14,6 @@ import { type RawRequest, type RawResponse, send } from '../harness/http.ts';
 import { oauthServers } from '../harness/oauth-servers.ts';
 import { assertRefused } from '../harness/queue-http.ts';
 import { assertRefused as assertTableRefused, sendTable, type TableResponse } from '../harness/table-http.ts';
-import { missingTool } from '../packages.ts';
 import { QUEUES } from '../queue/credentials.ts';
 import * as queue from '../queue/operations.ts';
 import { TABLES } from '../table/credentials.ts';
@@ -141,7 +140,7 @@ const { issuer, oauth, startWith, startOverTls } = await oauthServers();
 const plain = (role: string): string => role.toLowerCase().replaceAll(' ', '');
 
 for (const { service, roles: sets, reader } of ROWS) {
-  describe(`the official client for ${service.door}s with a bearer token`, { skip: missingTool('openssl') }, () => {
+  describe(`the official client for ${service.door}s with a bearer token`, () => {
     let owner: Access & { readonly ca: Buffer };
     before(async () => {
       const { server, ca } = await startOverTls();

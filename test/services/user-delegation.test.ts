@@ -15,7 +15,6 @@ import { type RawResponse, send } from '../harness/http.ts';
 import { TENANT, USER } from '../harness/oauth-issuer.ts';
 import { oauthServers } from '../harness/oauth-servers.ts';
 import { assertRefused } from '../harness/queue-http.ts';
-import { missingTool } from '../packages.ts';
 import * as queueCredentials from '../queue/credentials.ts';
 import * as queue from '../queue/operations.ts';
 import * as table from '../table/operations.ts';
@@ -81,7 +80,7 @@ const ROWS: readonly Row[] = [
 const { clock, issuer, oauth, startWith, startOverTls, inSeconds } = await oauthServers();
 
 for (const { service, delegators, contributor, reader, ...row } of ROWS) {
-  describe(`a user delegation key for ${service.door}s`, { skip: missingTool('openssl') }, () => {
+  describe(`a user delegation key for ${service.door}s`, () => {
     let owner: Access & { readonly ca: Buffer };
     before(async () => {
       const { server, ca } = await startOverTls();
