@@ -2,6 +2,7 @@
 // engines: embedded
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import {
   type BlobQueryError,
@@ -433,11 +434,13 @@ describe('a blob of 30 MiB', () => {
   test('is let go of by a client that leaves, and can be asked again', async () => {
     const leaving = new AbortController();
     const response = await client.query('SELECT * FROM BlobStorage', { abortSignal: leaving.signal });
-    const body = response.readableStreamBody as AsyncIterable<Buffer>;
+    const body = response.readableStreamBody as Readable;
     await assert.rejects(async () => {
       for await (const piece of body) {
-        assert.ok(piece.length > 0);
+        assert.ok((piece as Buffer).length > 0);
         leaving.abort();
+        // From Node 22 on, the client's stream does not notice by itself.
+        body.destroy(new Error('left'));
       }
     });
     assert.equal((await ask(client, 'SELECT COUNT(*) FROM BlobStorage')).text, `${ROWS}\n`);
