@@ -60,6 +60,21 @@ function writeTlsFiles(work: string): void {
   cpSync(made.keyFile, join(work, 'tls.key'));
 }
 
+export interface Checkout {
+  readonly folder: string;
+  remove(): void;
+}
+
+const remover = (folder: string) => (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+
+/** A copy of the checkout with the project's packages, not built. */
+export function makeCheckout(): Checkout {
+  const folder = mkdtempSync(join(tmpdir(), 'larimar-checkout-'));
+  copyCheckout(folder, { isBuilt: false });
+  linkPackages(folder);
+  return { folder, remove: remover(folder) };
+}
+
 export function makeSnippetFolder({ language, code }: Snippet): SnippetFolder {
   const home = mkdtempSync(join(tmpdir(), 'larimar-snippet-'));
   const [work, bin] = [join(home, 'work'), join(home, 'bin')];
@@ -72,5 +87,5 @@ export function makeSnippetFolder({ language, code }: Snippet): SnippetFolder {
   }
   if (language === 'js') linkPackages(work);
   if (NAMES_CERTIFICATE.test(code)) writeTlsFiles(work);
-  return { home, work, bin, remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 5 }) };
+  return { home, work, bin, remove: remover(home) };
 }

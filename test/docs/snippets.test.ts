@@ -1,17 +1,21 @@
 /**
  * The code blocks of README and documentation: each says what it is, and those that need nothing but Node are run as they
- * stand. program-snippets.test.ts runs the others.
+ * stand. program-snippets.test.ts and samples.test.ts run the others.
  */
 // engines: embedded
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { listPages, nameOf, readSnippets } from './fences.ts';
 import { forbiddenIn, isListed, isNotRun, NOT_RUN } from './not-run.ts';
 import { runSnippet } from './run-snippet.ts';
+import { fileNamedAbove, sampleOf } from './samples.ts';
 
-const RUN_LANGUAGES = ['js', 'python', 'sh', 'sql'];
-const DATA_LANGUAGES = ['text', 'json', 'yaml', 'nginx'];
+const RUN_LANGUAGES = ['js', 'python', 'sh', 'sql', 'ts'];
+const DATA_LANGUAGES = ['text', 'diff', 'json', 'yaml', 'nginx'];
+
+/** Those of npm itself. */
+const NPM_COMMANDS = ['ci', 'init', 'install', 'pack'];
 
 const pages = listPages();
 const snippets = pages.flatMap(readSnippets);
@@ -48,6 +52,24 @@ describe('every code block', () => {
     }
   });
 
+  test('of TypeScript is a test file that is not there yet, or is added to a function that is there', () => {
+    const samples = snippets.filter(({ language }) => language === 'ts').map(sampleOf);
+    for (const { snippet, file, intoFunction } of samples) {
+      assert.equal(existsSync(file), intoFunction !== null, `${nameOf(snippet)}: ${file}`);
+    }
+    const files = samples.map(({ file }) => file);
+    assert.deepEqual(files, [...new Set(files)]);
+  });
+
+  test('of a diff removes lines that its file has', () => {
+    for (const snippet of snippets.filter(({ language }) => language === 'diff')) {
+      const lines = readFileSync(fileNamedAbove(snippet), 'utf8').split('\n');
+      const removed = snippet.code.split('\n').filter((line) => line.startsWith('-'));
+      assert.ok(removed.length > 0, nameOf(snippet));
+      for (const line of removed) assert.ok(lines.includes(line.slice(1)), `${nameOf(snippet)}: ${line}`);
+    }
+  });
+
   test('names only npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
     const wrong = snippets
@@ -55,7 +77,7 @@ describe('every code block', () => {
       .flatMap((snippet) =>
         [...snippet.code.matchAll(/\bnpm (?:run )?([\w:-]+)/g)]
           .map(([, name = '']) => name)
-          .filter((name) => !['ci', 'install'].includes(name) && scripts[name] === undefined)
+          .filter((name) => !NPM_COMMANDS.includes(name) && scripts[name] === undefined)
           .map((name) => `${nameOf(snippet)}: ${name}`),
       );
     assert.deepEqual(wrong, []);
