@@ -3,18 +3,8 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import {
-  divide,
-  expectSuccess,
-  failureOf,
-  headerOf,
-  inLanes,
-  Lane,
-  rateInLanes,
-  sumOf,
-  wrk,
-  wrkIsInstalled,
-} from './load.ts';
+import { missingTool } from '../test/packages.ts';
+import { divide, expectSuccess, failureOf, headerOf, inLanes, Lane, rateInLanes, sumOf, wrk } from './load.ts';
 
 /** A server that answers the n-th request of a connection with the n-th list of pieces, each written by itself. */
 async function listen(context: TestContext, answers: readonly (readonly string[])[]): Promise<number> {
@@ -170,7 +160,7 @@ test('what several loads reached is added up, and the first failure is told', ()
 });
 
 test('wrk loads every port, each from another name on', {
-  skip: (await wrkIsInstalled()) ? false : 'needs wrk',
+  skip: missingTool('wrk'),
 }, async (context) => {
   const firstNames: number[] = [];
   const ports = await Promise.all(

@@ -62,6 +62,7 @@ const TOOLS = {
     use: "a small machine whose kernel mounts shares: Linux's own SMB client",
     programs: ['qemu-system-x86_64', 'busybox', 'cpio', 'mount.cifs'],
   },
+  wrk: { packages: ['wrk'], use: 'puts load on a server, for benchmarks' },
   faketime: { packages: ['faketime'], use: 'nodes whose clocks differ' },
 } as const satisfies Readonly<Record<string, DebianTool>>;
 

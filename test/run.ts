@@ -34,7 +34,7 @@ npm run test:system [-- OPTIONS]    clusters, crashes, power cuts, other program
   --name TEXT        only the test of this name
   --engine ENGINE    only over this engine: ${TEST_ENGINES.join(' or ')}
   --seed N           replay a random test with this seed
-  --workers N        processes at a time; as many as there are cores, unless you say otherwise
+  --workers N        processes at a time; one more than there are cores, unless you say otherwise
   --record-seconds   write down how long each file took (test/seconds.json)
   --help             show this text`;
 
@@ -73,7 +73,7 @@ function parseOptions(): Options | null {
   if (values.engine !== undefined && engine === null) {
     throw new Error(`--engine ${values.engine} is not one of ${TEST_ENGINES.join(', ')}`);
   }
-  const workers = Number(values.workers ?? availableParallelism());
+  const workers = Number(values.workers ?? availableParallelism() + 1);
   if (!Number.isInteger(workers) || workers < 1) throw new Error(`--workers ${values.workers} is not a number above 0`);
   return {
     tier: values.system === true ? 'system' : 'quick',
@@ -171,7 +171,7 @@ async function main(): Promise<number> {
   const measured = secondsByFile(runs);
   if (options.recordSeconds) seconds.record(measured);
   printFailures(runs, { steps, tier });
-  printSkipped(runs);
+  printSkipped(runs, tier);
   if (tier === 'quick' && only === undefined) printLeftOut(leftOut(plan.files, seconds));
   printSlowest(measured);
   return printSummary(runs, steps);

@@ -2,6 +2,7 @@
  * The examples as a newcomer runs them, each a program of its own: what they print is true, and says who won and which
  * answer the loser got.
  */
+// tier: system
 // engines: embedded
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

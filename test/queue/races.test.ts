@@ -44,7 +44,7 @@ const anyBatch = (): number => 1 + random.below(32);
 describe('consumers of one queue', () => {
   const CONSUMERS = 32;
   // A commit to a database takes several times as long.
-  const MESSAGES = byTier({ quick: 2_000, system: givenEngine() === 'postgres' ? 3_000 : 10_000 });
+  const MESSAGES = byTier({ quick: 1_000, system: givenEngine() === 'postgres' ? 3_000 : 10_000 });
 
   test(`${CONSUMERS} drain it of ${MESSAGES} messages: each is got once, and every delete succeeds`, async (t) => {
     t.diagnostic(`LARIMAR_SEED=${random.seed}`);

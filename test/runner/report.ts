@@ -66,10 +66,13 @@ export function printFailures(
   }
 }
 
-export function printSkipped(runs: readonly GroupRun[]): void {
+/** A reason says what is missing; the command runs the file once that is there. */
+export function printSkipped(runs: readonly GroupRun[], tier: Tier): void {
   for (const { group, run } of runs) {
     for (const one of run.finished.filter(({ outcome }) => outcome === 'skipped')) {
-      console.log(`skipped: ${nameOf(one)} (${fileOf(group, one.file)?.name ?? one.file}): ${one.reason}`);
+      const file = fileOf(group, one.file);
+      console.log(`skipped: ${nameOf(one)} (${file?.name ?? one.file}): ${one.reason}`);
+      console.log(`  to run it: ${TIER_COMMANDS[tier]} -- --only ${file?.source ?? one.file}`);
     }
   }
 }

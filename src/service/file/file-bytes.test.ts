@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { TestShare } from '../../../test/harness/file-store.ts';
 import { Random, simulationSeeds } from '../../../test/harness/random.ts';
+import { byTier } from '../../../test/harness/tier.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { openLmdbEngine } from '../../engine/lmdb/lmdb-engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
@@ -151,7 +152,7 @@ async function checkClean({ store }: TestShare): Promise<void> {
 
 const LENGTH_BYTES_MAX = 3 * CHUNK_BYTES;
 const SNAPSHOT_COUNT_MAX = 4;
-const STEP_COUNT = 150;
+const STEP_COUNT = byTier({ quick: 75, system: 150 });
 
 class RandomFile {
   readonly #random: Random;

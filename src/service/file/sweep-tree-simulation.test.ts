@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TestShare } from '../../../test/harness/file-store.ts';
 import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { Random, simulationSeeds } from '../../../test/harness/random.ts';
+import { byTier } from '../../../test/harness/tier.ts';
 import { EngineUnavailable } from '../../engine/engine.ts';
 import { openMemoryEngine } from '../../engine/memory/memory-engine.ts';
 import { type Transaction, transact } from '../../engine/transact.ts';
@@ -378,7 +379,7 @@ for (const seed of seeds) {
       const hooks = new Hooks();
       const share = await TestShare.create({ engine: hookEngine(openMemoryEngine(), hooks) });
       t.after(() => share.store.close());
-      await new Simulation(new Random(seed), { share, hooks, isSweepFailing }).run(150);
+      await new Simulation(new Random(seed), { share, hooks, isSweepFailing }).run(byTier({ quick: 75, system: 150 }));
     });
   }
 }

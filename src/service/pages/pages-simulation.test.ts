@@ -12,6 +12,7 @@ import { Hooks, hookEngine } from '../../../test/harness/hooked-store.ts';
 import { type PageReader, PageStore } from '../../../test/harness/page-store.ts';
 import { freshDatabase } from '../../../test/harness/postgres.ts';
 import { Random, simulationSeeds } from '../../../test/harness/random.ts';
+import { byTier } from '../../../test/harness/tier.ts';
 import { missingTool } from '../../../test/packages.ts';
 import type { Id } from '../../base/ids.ts';
 import type { ByteRange, PlacedExtent } from '../../content/content.ts';
@@ -599,7 +600,7 @@ const { seeds, freshSeed } = simulationSeeds(1, 2, 3);
 for (const seed of seeds) {
   for (const isSweepFailing of [false, true]) {
     test(`maps of pages${isSweepFailing ? ', whose sweeps are cut off,' : ''} are what the model says, seed ${seed}`, async () => {
-      await Simulation.run({ seed, steps: 250, place: inMemory(), isSweepFailing });
+      await Simulation.run({ seed, steps: byTier({ quick: 120, system: 250 }), place: inMemory(), isSweepFailing });
     });
   }
 }
