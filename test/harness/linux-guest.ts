@@ -13,28 +13,14 @@ import { findProgram } from '../find-program.ts';
 
 const exec = promisify(execFile);
 
-/** In the order in which they need each other. */
+/** What the guest needs for its network, for SMB and for what SMB encrypts and signs with. */
 const MODULES = [
-  'virtio',
-  'virtio_ring',
-  'virtio_pci_modern_dev',
-  'virtio_pci_legacy_dev',
   'virtio_pci',
-  'failover',
-  'net_failover',
   'virtio_net',
-  'netfs',
-  'fscache',
-  'dns_resolver',
-  'cifs_md4',
-  'cifs_arc4',
   'cmac',
   'ccm',
-  'gf128mul',
   'ghash-generic',
   'gcm',
-  'cryptd',
-  'crypto_simd',
   'aesni-intel',
   'ctr',
   'sha512_generic',
@@ -126,13 +112,28 @@ async function layRoot(kernel: string, root: string): Promise<void> {
   }
   for (const program of ['busybox', 'mount.cifs', 'flock']) await addProgram(root, program);
   const { stdout } = await exec('find', [kernel, '-name', '*.ko']);
-  const files = new Map(stdout.split('\n').map((path) => [basename(path, '.ko'), path]));
-  for (const module of MODULES) {
+  const files = new Map(stdout.split('\n').map((path) => [moduleName(basename(path, '.ko')), path]));
+  const order: string[] = [];
+  const add = async (name: string): Promise<void> => {
+    const module = moduleName(name);
+    if (order.includes(module)) return;
     const file = files.get(module);
-    if (file === undefined) throw new Error(`the kernel package has no module ${module}`);
+    if (file === undefined) throw new Error(`the kernel package has no module ${name}`);
+    for (const needed of await dependenciesOf(file)) await add(needed);
     await copyFile(file, join(root, 'modules', `${module}.ko`));
-  }
-  await writeFile(join(root, 'modules', 'order'), MODULES.join('\n'));
+    order.push(module);
+  };
+  for (const name of MODULES) await add(name);
+  await writeFile(join(root, 'modules', 'order'), order.join('\n'));
+}
+
+/** File names have hyphens where modules name each other with underscores. */
+const moduleName = (name: string): string => name.replaceAll('-', '_');
+
+/** A module tells which others must be loaded before it; that differs from one kernel to the next. */
+async function dependenciesOf(file: string): Promise<string[]> {
+  const [, names = ''] = /\0depends=([^\0]*)\0/.exec(await readFile(file, 'latin1')) ?? [];
+  return names.split(',').filter((name) => name !== '');
 }
 
 /** With the libraries that it needs. */
