@@ -163,6 +163,11 @@ async function main(): Promise<number> {
   const { tier, only } = options;
   const seconds = new Seconds(tier);
   const plan = planTier({ outDir, ...options }, seconds);
+  if (plan.files.length === 0) {
+    const other = tier === 'quick' ? 'npm run test:system' : 'npm test';
+    console.log(`no test file of this tier fits; ${other} has others`);
+    return 1;
+  }
   const steps = await checkSources(options, plan);
   const services = new Services();
   const runs = await runWithServices(plan, { options, services, seconds });
