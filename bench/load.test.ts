@@ -1,3 +1,4 @@
+// tier: both
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';

@@ -4,7 +4,8 @@
  * the quick tier and over PostgreSQL in the system tier, unless lines near its top say otherwise:
  *
  * `// tier: system`            only in the system tier, over both engines
- * `// tier: both`              in the system tier again, with more rounds (harness/tier.ts)
+ * `// tier: both`              in the system tier again: with more rounds (harness/tier.ts), or with a program that may
+ *                              be missing in the quick tier
  * `// engines: embedded`       about the embedded engine, or about nothing that knows of engines
  * `// engines: postgres`       about several nodes
  * `// engines: both in quick`  over both engines in the quick tier already
@@ -105,6 +106,10 @@ function plannedFiles({ outDir, tier, only, engine }: PlanOptions): PlannedFile[
   const chosen = (source: string): boolean => only === undefined || source.includes(only);
   const planned = (source: string, over: TestEngine | null, text: string, directives: Directives): PlannedFile => {
     const tools = toolsNamedIn(text);
+    const program = tools.find((tool) => tool !== 'postgres');
+    if (program !== undefined && directives.tier === null) {
+      throw new Error(`${source} uses ${program}, so it must say "// tier: system" or "// tier: both"`);
+    }
     return {
       source,
       name: over === 'postgres' ? `${source} over postgres` : source,

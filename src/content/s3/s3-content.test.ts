@@ -1,4 +1,5 @@
 /** The content contract over a real S3 server, and what only a real one can show: its listings, and its refusals. */
+// tier: both
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, describe, test } from 'node:test';
