@@ -2,11 +2,13 @@
  * Checks every Markdown file of the repository: relative links resolve, lines have at most 100 columns, and the files that
  * ARCHITECTURE.md, the READMEs in src/ and the decisions name exist. Anchors are those that GitHub gives to headings.
  */
+// engines: embedded
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { listPages, parseFences } from './fences.ts';
 
 const COLUMNS_MAX = 100;
 
@@ -43,23 +45,20 @@ function filesUnder(folder: string): string[] {
 }
 
 function parseDocument(path: string, text: string): Document {
-  let fence: string | null = null;
-  const lines = text.split(/\r?\n/).map((line, index) => {
-    const [, mark = null, info = ''] = /^\s*(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
-    const isCode = fence !== null || mark !== null;
-    if (fence === null) fence = mark;
-    else if (mark?.startsWith(fence) && info.trim() === '') fence = null;
-    return { number: index + 1, text: line, isCode };
-  });
+  const code = new Set(
+    parseFences(path, text).flatMap(({ line, code }) => {
+      const lineCount = code.split('\n').length + 1;
+      return Array.from({ length: lineCount }, (_, index) => line + index);
+    }),
+  );
+  const lines = text.split('\n').map((line, index) => ({ number: index + 1, text: line, isCode: code.has(index + 1) }));
   return { path, lines };
 }
 
 const files = filesUnder(root);
 /** By path. */
 const documents = new Map(
-  files
-    .filter((path) => path.endsWith('.md'))
-    .map((path) => [path, parseDocument(path, readFileSync(join(root, path), 'utf8'))]),
+  listPages().map((path) => [path, parseDocument(path, readFileSync(join(root, path), 'utf8'))]),
 );
 
 // ---- links
