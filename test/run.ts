@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { givenEngine, TEST_ENGINES, type TestEngine } from './harness/engines.ts';
+import { PORTS_VARIABLE } from './harness/free-port.ts';
 import { TIER_VARIABLE, type Tier } from './harness/tier.ts';
 import { missingTool } from './packages.ts';
 import { engineEnvironment, type Group, type Plan, type PlannedFile, planTier, THIRD_PARTY } from './runner/plan.ts';
@@ -102,7 +103,7 @@ async function runGroups(
   const runs: GroupRun[] = [];
   const waiting = [...groups];
   const seed = options.seed === null ? {} : { LARIMAR_SEED: options.seed };
-  const lane = async (): Promise<void> => {
+  const lane = async (_: unknown, index: number): Promise<void> => {
     for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
       const files = group.files.map(({ compiled }) => compiled);
       const missing = missingFor(group);
@@ -111,6 +112,7 @@ async function runGroups(
         ...engineEnvironment(group.engine),
         ...seed,
         [TIER_VARIABLE]: options.tier,
+        [PORTS_VARIABLE]: `${index}/${options.workers}`,
       };
       const onFile = (file: string): void => progress.fileEnded(group, file);
       const run =
